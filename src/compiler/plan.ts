@@ -1,0 +1,75 @@
+// What compile produces and everything after it reads: the checked declaration with every path resolved. Data only.
+
+import type { FunctionEntry } from "../declaration/types.ts";
+import type { EventName, Provider } from "../profile/events.ts";
+
+/** Identity of a file at compile time: re-checked before each use, re-hashed when any cheap field differs. */
+export interface FileIdentity {
+  /** Absolute real path. */
+  readonly path: string;
+  readonly dev: number;
+  readonly ino: number;
+  readonly size: number;
+  readonly mtimeMs: number;
+  readonly ctimeMs: number;
+  readonly mode: number;
+  readonly sha256: string;
+}
+
+interface CompiledEntryBase {
+  /** Stable within the declaration, for example `PreToolUse[0].hooks[1]`. */
+  readonly id: string;
+  readonly event: EventName;
+  readonly matcher: string | undefined;
+  readonly timeoutMs: number;
+  readonly onFailure: "closed" | "open";
+  readonly grants: boolean;
+}
+
+export interface CompiledCommand extends CompiledEntryBase {
+  readonly type: "command";
+  /** argv[0] is an absolute real path. */
+  readonly argv: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+  /** argv[0] and every regular file named in argv. */
+  readonly files: readonly FileIdentity[];
+}
+
+export interface CompiledFunction extends CompiledEntryBase {
+  readonly type: "function";
+  readonly name: string;
+  readonly handler: FunctionEntry["handler"];
+}
+
+export type CompiledEntry = CompiledCommand | CompiledFunction;
+
+/** Deadlines of one rendered event, in seconds: `providerSeconds > shimSeconds > sum of the hooks' own`. */
+export interface EventDeadline {
+  readonly providerSeconds: number;
+  readonly shimSeconds: number;
+}
+
+export interface ProviderBinary {
+  readonly provider: Provider;
+  readonly identity: FileIdentity;
+  /** As the binary itself says, for example `2.1.332`. */
+  readonly version: string;
+}
+
+export interface HookPlan {
+  readonly provider: Provider;
+  readonly binary: ProviderBinary;
+  /** The declaration's project root: relative argv words were resolved against it. */
+  readonly projectRoot: string;
+  /** In declaration order. */
+  readonly entries: readonly CompiledEntry[];
+  /** Events with at least one entry that the provider fires, plus those Bridle always needs (none yet). */
+  readonly events: readonly EventName[];
+  readonly deadlines: Readonly<Partial<Record<EventName, EventDeadline>>>;
+  /** PATH given to hooks, fixed at compile. */
+  readonly hookPath: string;
+  /** `off` until the proof capability exists. */
+  readonly prove: "off";
+  /** sha256 over everything above that decides what runs. */
+  readonly digest: string;
+}

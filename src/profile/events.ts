@@ -1,0 +1,168 @@
+// The one capability table: which event exists, who fires it, whether it can block, what a verdict may carry.
+// Everything that asks "may this event …" reads it here. Sources: docs/providers/claude.md §events, docs/providers/codex.md §events.
+
+export type Provider = "claude" | "codex";
+export const PROVIDERS: readonly Provider[] = ["claude", "codex"];
+
+/**
+ * - `gate`: waits for a verdict; a deny stops the action; failures deny (Dv1-5).
+ * - `feedback`: waits; `decision: "block"` talks to the model (`Stop`: makes it go on). Failures are logged.
+ * - `observe`: waits only if context may be returned; never blocks.
+ */
+export type EventRole = "gate" | "feedback" | "observe";
+export type VerdictField = "deny" | "allow" | "rewrite" | "context";
+
+export interface ProviderEvent {
+  /** The provider fires this event and this build renders it. */
+  readonly fires: boolean;
+  /** Hard cap the provider puts on this hook's time, in seconds; undefined when the timeout we render counts. */
+  readonly capSeconds?: number;
+}
+
+export interface EventCapability {
+  readonly role: EventRole;
+  /** What a verdict may carry on this event; anything else is logged and ignored. */
+  readonly accepts: readonly VerdictField[];
+  /** The envelope field a matcher is tested against; undefined: a matcher refuses. */
+  readonly subject?: "tool_name" | "source" | "reason" | "notification_type" | "agent_type" | "trigger";
+  /** False: the provider is answered at once and the chain runs under its own deadline (DESIGN §3, "who waits"). */
+  readonly awaited: boolean;
+  readonly ours?: boolean;
+  readonly claude: ProviderEvent;
+  readonly codex: ProviderEvent;
+}
+
+const yes: ProviderEvent = { fires: true };
+const no: ProviderEvent = { fires: false };
+
+export const EVENTS = {
+  SessionStart: {
+    role: "observe",
+    accepts: ["context"],
+    subject: "source",
+    awaited: true,
+    claude: yes,
+    codex: yes,
+  },
+  SessionEnd: {
+    role: "observe",
+    accepts: [],
+    subject: "reason",
+    awaited: false,
+    claude: yes,
+    codex: { fires: true, capSeconds: 3 },
+  },
+  UserPromptSubmit: { role: "gate", accepts: ["deny", "context"], awaited: true, claude: yes, codex: yes },
+  PreToolUse: {
+    role: "gate",
+    accepts: ["deny", "allow", "rewrite", "context"],
+    subject: "tool_name",
+    awaited: true,
+    claude: yes,
+    codex: yes,
+  },
+  PostToolUse: {
+    role: "feedback",
+    accepts: ["deny", "context"],
+    subject: "tool_name",
+    awaited: true,
+    claude: yes,
+    codex: yes,
+  },
+  PostToolUseFailure: {
+    role: "feedback",
+    accepts: ["deny", "context"],
+    subject: "tool_name",
+    awaited: true,
+    claude: yes,
+    codex: no,
+  },
+  PermissionRequest: {
+    role: "gate",
+    accepts: ["deny", "allow"],
+    subject: "tool_name",
+    awaited: true,
+    claude: yes,
+    codex: yes,
+  },
+  Stop: { role: "feedback", accepts: ["deny"], awaited: true, claude: yes, codex: yes },
+  SubagentStart: {
+    role: "observe",
+    accepts: ["context"],
+    subject: "agent_type",
+    awaited: true,
+    claude: yes,
+    codex: yes,
+  },
+  SubagentStop: {
+    role: "feedback",
+    accepts: ["deny"],
+    subject: "agent_type",
+    awaited: true,
+    claude: yes,
+    codex: yes,
+  },
+  PreCompact: { role: "observe", accepts: [], subject: "trigger", awaited: false, claude: yes, codex: yes },
+  PostCompact: { role: "observe", accepts: [], subject: "trigger", awaited: false, claude: yes, codex: yes },
+  StopFailure: { role: "observe", accepts: [], awaited: false, claude: yes, codex: no },
+  Notification: {
+    role: "observe",
+    accepts: [],
+    subject: "notification_type",
+    awaited: false,
+    claude: yes,
+    codex: no,
+  },
+  Interrupt: {
+    role: "observe",
+    accepts: [],
+    awaited: false,
+    claude: no,
+    codex: { fires: true, capSeconds: 3 },
+  },
+  agent_prompt: {
+    role: "gate",
+    accepts: ["deny", "context"],
+    awaited: true,
+    ours: true,
+    claude: yes,
+    codex: yes,
+  },
+  agent_exit: { role: "observe", accepts: [], awaited: true, ours: true, claude: yes, codex: yes },
+} as const satisfies Record<string, EventCapability>;
+
+export type EventName = keyof typeof EVENTS;
+export const EVENT_NAMES = Object.keys(EVENTS) as EventName[];
+
+/** Names a provider documents that this build has no seam for. Declaring one refuses as `event_unsupported`, not as unknown. */
+export const SEAMLESS_EVENTS: readonly string[] = [
+  "ConfigChange",
+  "CwdChanged",
+  "DirectoryAdded",
+  "Elicitation",
+  "ElicitationResult",
+  "FileChanged",
+  "InstructionsLoaded",
+  "MessageDisplay",
+  "PermissionDenied",
+  "PostModelSwitch",
+  "PostToolBatch",
+  "PreModelSwitch",
+  "PreSkillShellCommand",
+  "Setup",
+  "TaskCompleted",
+  "TaskCreated",
+  "TeammateIdle",
+  "UserPromptExpansion",
+  "WorktreeCreate",
+  "WorktreeRemove",
+  "preModelRequest",
+];
+
+export function capabilityOf(event: EventName): EventCapability {
+  return EVENTS[event];
+}
+
+export function isEventName(name: string): name is EventName {
+  return Object.hasOwn(EVENTS, name);
+}

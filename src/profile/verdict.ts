@@ -1,0 +1,61 @@
+// A verdict: what one hook, or a whole chain, decided, in the profile's own terms. Providers' wire forms live in render/.
+
+import type { Json, JsonObject } from "../json.ts";
+
+export type Verdict =
+  /** No decision: the provider's own rules decide. */
+  | { readonly decision: "none"; readonly context?: string }
+  /** Only from an entry with `grants: true` (Dv1-6). */
+  | { readonly decision: "allow"; readonly context?: string }
+  /** Replaces `tool_input` whole. `grants` as on allow. */
+  | {
+      readonly decision: "rewrite";
+      readonly updatedInput: JsonObject;
+      readonly grants: boolean;
+      readonly context?: string;
+    }
+  /** Gate: the action does not happen. Feedback events: the reason goes to the model (`Stop`: the model goes on). */
+  | { readonly decision: "deny"; readonly reason: string };
+
+/** How a hook's run ended, as far as the operating system can tell. */
+export type HookExit =
+  | { readonly kind: "exit"; readonly code: number }
+  | { readonly kind: "signal"; readonly signal: string }
+  | { readonly kind: "timeout"; readonly timeoutMs: number }
+  /** Could not be started, or a function handler threw. */
+  | { readonly kind: "failed"; readonly message: string };
+
+export type NoteCode =
+  | "hook_failed"
+  | "hook_timeout"
+  | "denied_by_exit"
+  | "no_structured_output"
+  | "output_truncated"
+  | "unreadable_output"
+  | "unknown_decision"
+  | "misplaced_decision"
+  | "ask_denied"
+  | "allow_not_granted"
+  | "field_ignored"
+  | "admitted_on_failure"
+  | "command_changed";
+
+/** Something worth telling about a hook's answer. `detail` may quote the guard's output and must be redacted before it is shown. */
+export interface Note {
+  readonly code: NoteCode;
+  readonly detail: string;
+}
+
+export interface Interpretation {
+  readonly verdict: Verdict;
+  readonly notes: readonly Note[];
+  /** True when the verdict is a failure's consequence and not the guard's own word. */
+  readonly failed: boolean;
+}
+
+export interface EntryPolicy {
+  readonly onFailure: "closed" | "open";
+  readonly grants: boolean;
+}
+
+export type { Json };

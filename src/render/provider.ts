@@ -1,0 +1,207 @@
+// The one interface a provider implements. A provider is added by a folder beside this file and a row in registry.ts.
+// render/ is pure but for `probe` and `preflight`; it never imports spawn/ or broker/.
+
+import type { Writable } from "node:stream";
+import type { HookPlan } from "../compiler/plan.ts";
+import type { Issue } from "../errors.ts";
+import type { Json, JsonObject } from "../json.ts";
+import type { Envelope, EnvelopeContext } from "../profile/envelope-types.ts";
+import type { EventName, Provider } from "../profile/events.ts";
+import type { Verdict } from "../profile/verdict.ts";
+
+/** What a hook's process must print so that the provider does what the verdict says. */
+export interface EncodedVerdict {
+  readonly code: 0 | 2;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** What the caller admits into one run. Names and defaults: docs/guide. */
+export interface RunOptions {
+  readonly cwd: string;
+  readonly model?: string;
+  /** claude's `--permission-mode`; default `default`. */
+  readonly permissionMode?: string;
+  /** codex's `-s`; default `workspace-write`. `danger-full-access` passes no sandbox and no approvals. */
+  readonly sandbox?: "read-only" | "workspace-write" | "danger-full-access";
+  /** claude: exact tool set (`--tools`). */
+  readonly tools?: readonly string[];
+  /** claude: pre-approved tools (`--allowedTools`). */
+  readonly allowedTools?: readonly string[];
+  readonly disallowedTools?: readonly string[];
+  readonly addDirs?: readonly string[];
+  /** MCP servers by name, in the shape of claude's `mcpServers` (`command`/`args`/`env` or `url`/`headers`). */
+  readonly mcpServers?: Readonly<Record<string, JsonObject>>;
+  /** Provider settings a caller admits on purpose: claude `settings.json` keys (no `hooks`), codex `-c` keys. */
+  readonly providerConfig?: JsonObject;
+  readonly maxTurns?: number;
+  /** Provider session id to resume. */
+  readonly resume?: string;
+  readonly configHome?: "user" | "run";
+  /** Text of instruction files admitted by `admit.instructions`, already read. */
+  readonly instructions?: string;
+  /** Deny and ask rules copied from ambient claude settings. */
+  readonly denyRules?: { readonly deny: readonly string[]; readonly ask: readonly string[] };
+  readonly extraArgs?: readonly string[];
+}
+
+/** Where and as whom one run happens. All paths absolute. */
+export interface RunContext {
+  readonly runId: string;
+  /** UUID; becomes claude's `--session-id`. */
+  readonly sessionId: string;
+  readonly runDir: string;
+  /** Absolute path of the shim file inside the run directory. */
+  readonly shimPath: string;
+  /** Per-run provider home (CLAUDE_CONFIG_DIR when configHome is `run`; always CODEX_HOME). */
+  readonly providerHome: string;
+  readonly tmpDir: string;
+  readonly options: RunOptions;
+  /** Real path of the git root or cwd: codex marks it untrusted. */
+  readonly projectRoot: string;
+}
+
+export interface RenderedFile {
+  /** Relative to the run directory. */
+  readonly path: string;
+  readonly content: string;
+  readonly mode: number;
+  readonly why: string;
+}
+
+export interface RenderedEnv {
+  readonly value: string;
+  readonly why: string;
+}
+
+/** Everything needed to start the provider for one run. */
+export interface RenderedRun {
+  readonly argv: readonly string[];
+  readonly files: readonly RenderedFile[];
+  /** Added on top of the allowlisted environment; always wins. */
+  readonly env: Readonly<Record<string, RenderedEnv>>;
+  /** Every flag with the reason it is there, for `explain`. */
+  readonly why: readonly { readonly arg: string; readonly why: string }[];
+  /** codex: how to start `app-server` for the preflight, same home and same -c. */
+  readonly preflightArgv?: readonly string[];
+}
+
+/** The pieces of a running child that a preflight may use (claude: control channel on the child's own pipes). */
+export interface PreflightChannel {
+  /** claude: stdin of the started CLI. Absent for codex, whose preflight is a process of its own. */
+  readonly stdin?: Writable;
+  /** Feeds every stdout line of the started CLI to the preflight while it runs. */
+  readonly onLine?: (listener: (line: string) => void) => () => void;
+  /** Starts the binary with the given argv in the run's env and cwd, feeds stdin lines, and collects stdout until `done` says so. */
+  readonly runAppServer?: (
+    argv: readonly string[],
+    session: (io: {
+      write: (line: string) => void;
+      onLine: (listener: (line: string) => void) => () => void;
+      signal: AbortSignal;
+    }) => Promise<JsonObject>,
+  ) => Promise<JsonObject>;
+  /** Resolves (never rejects) when the child has exited, with the stderr tail. */
+  readonly exited?: Promise<{ code: number | null; signal: string | null; stderr: string }>;
+  readonly signal: AbortSignal;
+}
+
+export interface PreflightReport {
+  /** Empty: attested. */
+  readonly issues: readonly Issue[];
+  readonly providerVersion?: string;
+  /** Hooks of others (managed policy) that will run beside ours. */
+  readonly foreignHooks: readonly {
+    readonly event: string;
+    readonly source: string;
+    readonly command?: string;
+  }[];
+  readonly capabilities: JsonObject;
+}
+
+/** Provider-neutral events decoded from a provider's stdout line. Sequence numbers and run ids are added by spawn. */
+export type StreamEvent =
+  | { readonly type: "session"; readonly providerSessionId: string; readonly model?: string }
+  | {
+      readonly type: "message";
+      readonly role: "assistant";
+      readonly text: string;
+      readonly subagent?: boolean;
+    }
+  | { readonly type: "thinking"; readonly text: string }
+  | {
+      readonly type: "tool_call";
+      readonly id?: string;
+      readonly name: string;
+      readonly input: Json;
+      readonly started?: boolean;
+    }
+  | {
+      readonly type: "tool_result";
+      readonly id?: string;
+      readonly name?: string;
+      readonly denied: boolean;
+      readonly isError: boolean;
+      readonly output: Json;
+    }
+  | {
+      readonly type: "usage";
+      readonly inputTokens?: number;
+      readonly outputTokens?: number;
+      readonly cachedInputTokens?: number;
+      readonly costUsd?: number;
+    }
+  | { readonly type: "warning"; readonly code: string; readonly message: string }
+  /** A hook's end as the provider reports it (claude `--include-hook-events`). */
+  | {
+      readonly type: "provider_hook";
+      readonly event: string;
+      readonly exitCode?: number;
+      readonly outcome?: string;
+      readonly noVerdict?: boolean;
+    }
+  | {
+      readonly type: "result";
+      /** What the provider's final message says; `ok` is not yet `success`. */
+      readonly status: "ok" | "error" | "prompt_blocked" | "interrupted";
+      readonly reason: string;
+      readonly text?: string;
+      readonly turns?: number;
+    }
+  /** Answers on claude's control channel; never shown to callers. */
+  | { readonly type: "control"; readonly payload: JsonObject }
+  | { readonly type: "raw"; readonly payload: Json };
+
+/** Stateful, one per run: lines in, events out. Never throws for what a provider prints. */
+export interface StreamParser {
+  push(line: string): readonly StreamEvent[];
+  /** Called at the end of the stream; may settle what only the end can tell. */
+  end(): readonly StreamEvent[];
+}
+
+export interface ProviderAdapter {
+  readonly provider: Provider;
+  /** Environment variable names of the provider's own credentials. */
+  readonly credentialEnv: readonly string[];
+  /** Asks the binary for its version (a short process, isolated env) and says whether it is native. Throws AgentHooksRefused. */
+  probe(binaryPath: string): Promise<{ version: string }>;
+  /** Checks at compile what needs no run: events, timeouts, version. Pure. */
+  plan(plan: HookPlan): readonly Issue[];
+  /** Checks a run's own options, extra arguments and extra environment: `argument_conflict`, `option_invalid`. Pure. */
+  checkOptions(options: RunOptions, extraEnv: Readonly<Record<string, string>>): readonly Issue[];
+  materialise(plan: HookPlan, context: RunContext): RenderedRun;
+  preflight(
+    plan: HookPlan,
+    context: RunContext,
+    rendered: RenderedRun,
+    channel: PreflightChannel,
+  ): Promise<PreflightReport>;
+  /** The bytes that hand the prompt over on stdin; `end` closes stdin after them. */
+  encodePrompt(prompt: string, context: RunContext): { readonly bytes: string; readonly end: boolean };
+  /** How to ask for a clean stop: a line on stdin, then a signal. */
+  readonly cleanStop: { readonly stdinLine?: string; readonly signal: "SIGINT" | "SIGTERM" };
+  /** Provider envelope → profile envelope. Throws on something that is not this provider's envelope. */
+  decodeEnvelope(event: EventName, raw: string, context: EnvelopeContext): Envelope;
+  encodeVerdict(event: EventName, verdict: Verdict): EncodedVerdict;
+  createStreamParser(): StreamParser;
+}
