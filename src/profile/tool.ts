@@ -1,0 +1,67 @@
+// tool_kind, tool_command and tool_paths: one vocabulary so that one guard works under both providers.
+// Tool names stay the provider's own (Dv1-2). What cannot be told is left out.
+
+import { isJsonObject, type Json, type JsonObject } from "../json.ts";
+import type { ToolKind } from "./envelope-types.ts";
+import type { Provider } from "./events.ts";
+
+export interface ToolDescription {
+  tool_kind: ToolKind;
+  tool_command?: string;
+  tool_paths?: string[];
+}
+
+const CLAUDE_KINDS: Readonly<Record<string, ToolKind>> = {
+  Bash: "shell",
+  PowerShell: "shell",
+  Read: "read",
+  Glob: "read",
+  Grep: "read",
+  LS: "read",
+  NotebookRead: "read",
+  Edit: "edit",
+  MultiEdit: "edit",
+  Write: "edit",
+  NotebookEdit: "edit",
+  WebFetch: "web",
+  WebSearch: "web",
+  Task: "agent",
+  Agent: "agent",
+};
+
+const CODEX_KINDS: Readonly<Record<string, ToolKind>> = {
+  Bash: "shell",
+  apply_patch: "edit",
+  view_image: "read",
+  web_search: "web",
+};
+
+const PATH_FIELDS = ["file_path", "path", "notebook_path"] as const;
+const PATCH_PATH = /^\*\*\* (?:Add File|Update File|Delete File|Move to): (.+?)\r?$/gm;
+
+export function toolKind(toolName: string, provider: Provider): ToolKind {
+  if (toolName.startsWith("mcp__")) return "mcp";
+  const known = provider === "claude" ? CLAUDE_KINDS : CODEX_KINDS;
+  if (Object.hasOwn(known, toolName)) return known[toolName] ?? "other";
+  // codex joins a namespace and a name without a separator (docs/providers/codex.md): `collaborationspawn_agent`.
+  if (provider === "codex" && /(?:spawn|wait|close|resume)_agent$/.test(toolName)) return "agent";
+  return "other";
+}
+
+export function describeTool(toolName: string, toolInput: Json, provider: Provider): ToolDescription {
+  const kind = toolKind(toolName, provider);
+  const description: ToolDescription = { tool_kind: kind };
+  if (!isJsonObject(toolInput)) return description;
+  if (kind === "shell" && typeof toolInput.command === "string") description.tool_command = toolInput.command;
+  const paths = kind === "edit" || kind === "read" ? toolPaths(toolInput) : [];
+  if (paths.length > 0) description.tool_paths = paths;
+  return description;
+}
+
+function toolPaths(input: JsonObject): string[] {
+  const paths = PATH_FIELDS.map((field) => input[field]).filter((path) => typeof path === "string");
+  if (typeof input.command === "string") {
+    for (const match of input.command.matchAll(PATCH_PATH)) if (match[1] !== undefined) paths.push(match[1]);
+  }
+  return [...new Set(paths)];
+}
