@@ -1,0 +1,292 @@
+// Reads what shims ask on the run's request FIFO and answers each within its deadline. Must never leave a gate without an
+// explicit deny when answering fails, is late, or the broker closes.
+
+import { unlinkSync } from "node:fs";
+import { join } from "node:path";
+import type { EventName } from "../profile/events.ts";
+import { type BrokerAnswer, emptyIfAbandoned, hasCode, sendReply } from "./reply.ts";
+import { parseRequest, type Request } from "./request-line.ts";
+import { openRequestQueue, readEnvelope } from "./request-queue.ts";
+import type { RunDirectory } from "./run-directory.ts";
+import { SHIM_LAYOUT } from "./shim.ts";
+import { createLineReader } from "./short-lines.ts";
+
+export type { BrokerAnswer } from "./reply.ts";
+
+export type BrokerFaultKind =
+  /** The caller was gone, or gave up, before the answer. */
+  | "late"
+  /** `answer` did not settle within `deadlineMs`. */
+  | "deadline"
+  | "answer_failed"
+  | "request_invalid"
+  | "envelope_unreadable"
+  | "reply_failed"
+  | "tampered"
+  /** The request FIFO cannot be read any more. */
+  | "queue_lost";
+
+export interface BrokerFault {
+  readonly kind: BrokerFaultKind;
+  readonly event?: EventName;
+  /** May quote what a caller sent; must be redacted before it is shown. */
+  readonly detail: string;
+}
+
+export interface BrokerCall {
+  /** Counts from 1 within this broker. */
+  readonly callId: number;
+  /** The shim's own process id, as seen inside its PID namespace. */
+  readonly pid: number;
+  /** Aborted when nobody waits for the answer any more: deadline, caller gone, broker closed. */
+  readonly signal: AbortSignal;
+}
+
+export interface BrokerOptions {
+  readonly runDirectory: RunDirectory;
+  /** Registered events; a request for another one is denied. */
+  readonly events: readonly EventName[];
+  readonly answer: (event: EventName, rawEnvelope: string, call: BrokerCall) => Promise<BrokerAnswer>;
+  /** The broker's own deadline; must be below the shim's T. */
+  readonly deadlineMs: (event: EventName) => number;
+  readonly isGate: (event: EventName) => boolean;
+  readonly onFault: (fault: BrokerFault) => void;
+}
+
+export interface BrokerCounts {
+  readonly requests: number;
+  /** Replies a shim took. */
+  readonly answered: number;
+  readonly faults: number;
+}
+
+export interface Broker {
+  /** Answers every pending call with a deny (gates) or an empty exit 0, then stops reading. Does not remove the run directory. */
+  close(): Promise<void>;
+  readonly pending: number;
+  readonly counts: BrokerCounts;
+}
+
+interface OpenCall {
+  readonly slot: string;
+  readonly pid: number;
+  readonly event: EventName;
+  readonly abort: AbortController;
+  /** The reply was written; the slot is free after the shim's `D`. */
+  answered: boolean;
+  /** The shim said `D` before it was answered. */
+  gaveUp: boolean;
+}
+
+const EMPTY: BrokerAnswer = { code: 0, stdout: "", stderr: "" };
+
+export async function startBroker({
+  runDirectory,
+  events,
+  answer,
+  deadlineMs,
+  isGate,
+  onFault,
+}: BrokerOptions): Promise<Broker> {
+  const registered = new Set<string>(events);
+  const calls = new Map<string, OpenCall>();
+  const running = new Set<Promise<void>>();
+  const counts = { requests: 0, answered: 0, faults: 0 };
+  let closing = false;
+
+  const pathOf = (folder: "replies" | "envelopes" | "bodies", slot: string) =>
+    join(runDirectory.path, SHIM_LAYOUT[folder], slot);
+
+  function fault(kind: BrokerFaultKind, detail: string, event?: EventName): void {
+    counts.faults += 1;
+    onFault(event === undefined ? { kind, detail } : { kind, event, detail });
+  }
+
+  /** The answer when there is none: an explicit deny on gates; elsewhere silence, because a block would mean "go on". */
+  function fallback(event: EventName, reason: string): BrokerAnswer {
+    return isGate(event) ? { code: 2, stdout: "", stderr: `bridle: ${reason}; denied` } : EMPTY;
+  }
+
+  function release(call: OpenCall): void {
+    if (calls.get(call.slot) === call) calls.delete(call.slot);
+    else return;
+    const own = call.slot.startsWith("x") ? [pathOf("replies", call.slot)] : [];
+    // The claim goes last: once it is gone the next shim may take the slot.
+    const body = pathOf("bodies", call.slot);
+    for (const path of [`${body}.err`, `${body}.out`, ...own, pathOf("envelopes", call.slot)]) {
+      try {
+        unlinkSync(path);
+      } catch (error) {
+        if (!hasCode(error, "ENOENT"))
+          fault("tampered", `cannot remove ${path}: ${String(error)}`, call.event);
+      }
+    }
+  }
+
+  async function decide(call: OpenCall, callId: number): Promise<BrokerAnswer> {
+    const { event, slot, pid, abort } = call;
+    if (!registered.has(event)) {
+      fault("request_invalid", `event ${event} is not registered`);
+      return { code: 2, stdout: "", stderr: `bridle: ${event} is not an event of this run; denied` };
+    }
+    const changed = runDirectory.changedQuickly(slot.startsWith("x") ? undefined : slot);
+    if (changed.length > 0) {
+      fault("tampered", changed.join("; "), event);
+      return fallback(event, "the run directory was changed");
+    }
+    let raw: string;
+    try {
+      raw = await readEnvelope(pathOf("envelopes", slot));
+    } catch (error) {
+      fault("envelope_unreadable", String(error), event);
+      return fallback(event, "the envelope could not be read");
+    }
+    const limitMs = deadlineMs(event);
+    let stop: (answer: BrokerAnswer) => void = () => {};
+    const stopped = new Promise<BrokerAnswer>((resolve) => {
+      stop = resolve;
+    });
+    const timer = setTimeout(() => {
+      fault("deadline", `no verdict within ${limitMs} ms`, event);
+      stop(fallback(event, `no verdict within ${limitMs} ms`));
+      abort.abort(new Error("the call's deadline has passed"));
+    }, limitMs);
+    const onAbort = () => stop(fallback(event, "the supervisor is closing"));
+    if (abort.signal.aborted) onAbort();
+    abort.signal.addEventListener("abort", onAbort, { once: true });
+    try {
+      return await Promise.race([stopped, answer(event, raw, { callId, pid, signal: abort.signal })]);
+    } catch (error) {
+      fault("answer_failed", describeError(error), event);
+      return fallback(event, "the supervisor failed while deciding");
+    } finally {
+      clearTimeout(timer);
+      abort.signal.removeEventListener("abort", onAbort);
+    }
+  }
+
+  async function reply(call: OpenCall, given: BrokerAnswer): Promise<void> {
+    const target = {
+      fifo: pathOf("replies", call.slot),
+      bodyBase: pathOf("bodies", call.slot),
+      pid: call.pid,
+    };
+    // Set first: the shim's `D` can arrive before the write returns to us.
+    call.answered = true;
+    let result: "sent" | "gone";
+    try {
+      result = await sendReply({ ...target, answer: checkAnswer(given) });
+    } catch (error) {
+      fault("reply_failed", describeError(error), call.event);
+      try {
+        result = await sendReply({
+          ...target,
+          answer: fallback(call.event, "the answer could not be delivered"),
+        });
+      } catch (second) {
+        fault("reply_failed", `nor the fallback: ${String(second)}`, call.event);
+        return; // the shim's own deadline decides; its `D` frees the slot
+      }
+    }
+    if (result === "sent") {
+      counts.answered += 1;
+      return;
+    }
+    fault("late", "the caller was gone before its answer", call.event);
+    release(call);
+  }
+
+  async function serve(call: OpenCall, callId: number): Promise<void> {
+    let given: BrokerAnswer;
+    try {
+      given = await decide(call, callId);
+    } catch (error) {
+      fault("answer_failed", describeError(error), call.event);
+      given = { code: 2, stdout: "", stderr: "bridle: the supervisor failed while deciding; denied" };
+    }
+    if (!call.gaveUp) await reply(call, given);
+  }
+
+  function onCall({ slot, pid, event }: Extract<Request, { kind: "call" }>): void {
+    if (calls.has(slot)) {
+      fault("request_invalid", `slot ${slot} is in use`);
+      return;
+    }
+    if (slot.startsWith("x")) reclaimAbandoned();
+    counts.requests += 1;
+    const call: OpenCall = { slot, pid, event, abort: new AbortController(), answered: false, gaveUp: false };
+    calls.set(slot, call);
+    if (closing) call.abort.abort(new Error("the broker is closing"));
+    const work = serve(call, counts.requests).finally(() => running.delete(work));
+    running.add(work);
+  }
+
+  function onDone({ slot, pid }: Extract<Request, { kind: "done" }>): void {
+    const call = calls.get(slot);
+    // A `D` that is not the slot's own is late (freed by ENXIO before) or forged: it must not free another's claim.
+    if (call === undefined || call.pid !== pid) return;
+    if (!call.answered) {
+      call.gaveUp = true;
+      fault("late", "the caller gave up before its answer", call.event);
+      call.abort.abort(new Error("the caller gave up"));
+    }
+    release(call);
+  }
+
+  /** A shim killed between its answer and its `D` would keep its slot for ever; looked for when slots have run out. */
+  function reclaimAbandoned(): void {
+    for (const call of [...calls.values()]) {
+      if (!call.answered) continue;
+      try {
+        if (emptyIfAbandoned(pathOf("replies", call.slot))) release(call);
+      } catch (error) {
+        fault("tampered", `reply FIFO ${call.slot}: ${String(error)}`, call.event);
+      }
+    }
+  }
+
+  const queue = openRequestQueue(runDirectory);
+  const readLine = createLineReader((line) => {
+    const request = line === undefined ? undefined : parseRequest(line);
+    if (request === undefined)
+      fault("request_invalid", line === undefined ? "over-long line" : JSON.stringify(line));
+    else if (request.kind === "call") onCall(request);
+    else onDone(request);
+  });
+  queue.on("data", readLine);
+  queue.on("error", (error) => fault("queue_lost", error.message));
+  queue.on("close", () => {
+    if (!closing) fault("queue_lost", "the request FIFO was closed");
+  });
+
+  return {
+    async close() {
+      closing = true;
+      for (const call of calls.values()) {
+        if (!call.answered) call.abort.abort(new Error("the broker is closing"));
+      }
+      while (running.size > 0) await Promise.all(running);
+      if (queue.destroyed) return;
+      await new Promise<void>((resolve) => {
+        queue.once("close", () => resolve());
+        queue.destroy();
+      });
+    },
+    get pending() {
+      return [...calls.values()].filter((call) => !call.answered).length;
+    },
+    get counts() {
+      return { ...counts };
+    },
+  };
+}
+
+function checkAnswer(given: BrokerAnswer): BrokerAnswer {
+  const { code, stdout, stderr } = given ?? {};
+  if ((code === 0 || code === 2) && typeof stdout === "string" && typeof stderr === "string") return given;
+  throw new TypeError("the answer has no code 0 or 2 with texts");
+}
+
+function describeError(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

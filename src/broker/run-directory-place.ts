@@ -1,0 +1,127 @@
+// Where a run directory may lie. An agent writes to its cwd, to /tmp and to added directories while hooks run
+// unsandboxed, so the directory must be outside of all of them (DESIGN §9).
+
+import { lstat, mkdir, realpath } from "node:fs/promises";
+import { homedir, tmpdir } from "node:os";
+import { dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
+import { AgentHooksRefused } from "../errors.ts";
+
+export function refuseRunDirectory(message: string, hint: string, cause?: unknown): AgentHooksRefused {
+  const issue = { code: "run_dir_unsafe", path: "runDirectory", message, hint } as const;
+  return new AgentHooksRefused([issue], cause === undefined ? {} : { cause });
+}
+
+/** `$XDG_RUNTIME_DIR/bridle` when that is ours alone, else `$XDG_STATE_HOME/bridle/run`, else `~/.local/state/bridle/run`. */
+export async function defaultParent(env: NodeJS.ProcessEnv): Promise<string> {
+  const runtime = env.XDG_RUNTIME_DIR;
+  if (runtime !== undefined && isAbsolute(runtime) && (await isOursAlone(runtime)))
+    return join(runtime, "bridle");
+  const state = env.XDG_STATE_HOME;
+  if (state !== undefined && isAbsolute(state)) return join(state, "bridle", "run");
+  const home = env.HOME !== undefined && isAbsolute(env.HOME) ? env.HOME : homedir();
+  return join(home, ".local", "state", "bridle", "run");
+}
+
+async function isOursAlone(path: string): Promise<boolean> {
+  try {
+    const stats = await lstat(path);
+    return stats.isDirectory() && stats.uid === process.getuid?.() && (stats.mode & 0o077) === 0;
+  } catch {
+    return false; // absent or unreadable: not usable, the next candidate is
+  }
+}
+
+/** Real path of the nearest existing ancestor, with the rest as it was written. */
+export async function realPathOfPlanned(path: string): Promise<string> {
+  const absolute = resolve(path);
+  try {
+    return await realpath(absolute);
+  } catch (error) {
+    const parent = dirname(absolute);
+    if (parent === absolute) throw error;
+    return join(await realPathOfPlanned(parent), relative(parent, absolute));
+  }
+}
+
+/** Throws `run_dir_unsafe` when the planned directory is reachable through, or contains, a place the agent may write to. */
+export async function checkPlace({
+  path,
+  cwd,
+  forbidden,
+  env,
+}: {
+  path: string;
+  cwd: string;
+  forbidden: readonly string[];
+  env: NodeJS.ProcessEnv;
+}): Promise<void> {
+  if (/['\r\n\0]/.test(path)) {
+    throw refuseRunDirectory(
+      `the path holds a quote or a line break: ${JSON.stringify(path)}`,
+      "choose another parent: the path is part of a shell command",
+    );
+  }
+  const temporary = [tmpdir(), env.TMPDIR].filter(
+    (dir) => dir !== undefined && dir !== "" && isAbsolute(dir),
+  );
+  const places = [
+    { name: "the working directory", dir: cwd },
+    { name: "/tmp", dir: "/tmp" },
+    ...temporary.map((dir) => ({ name: "the temporary directory", dir: dir as string })),
+    ...forbidden.map((dir) => ({ name: "a directory the agent may write to", dir: resolve(cwd, dir) })),
+  ];
+  for (const { name, dir } of places) {
+    const real = await realPathOfPlanned(dir);
+    if (!isInside(path, real) && !isInside(real, path)) continue;
+    throw refuseRunDirectory(
+      `${path} overlaps ${name} (${real}), so the agent could rewrite its own guards`,
+      "set XDG_STATE_HOME, or pass a parent outside of it",
+    );
+  }
+}
+
+/** True when `path` is `dir` or lies below it. */
+function isInside(path: string, dir: string): boolean {
+  return path === dir || path.startsWith(dir.endsWith(sep) ? dir : dir + sep);
+}
+
+/** Makes what is missing of the parent, each level 0700, and refuses one that others may write to. */
+export async function prepareParent(parent: string): Promise<void> {
+  const missing: string[] = [];
+  let existing = parent;
+  while ((await typeOf(existing)) === "missing") {
+    missing.unshift(existing);
+    existing = dirname(existing);
+  }
+  for (const dir of missing) {
+    await mkdir(dir, { mode: 0o700 }).catch((error: NodeJS.ErrnoException) => {
+      if (error.code !== "EEXIST")
+        throw refuseRunDirectory(`cannot make ${dir}: ${error.message}`, "", error);
+    });
+  }
+  for (const dir of missing.includes(parent) ? missing : [parent]) await checkOwnDirectory(dir);
+  if ((await realpath(parent)) !== parent) {
+    throw refuseRunDirectory(`${parent} goes through a symlink`, "pass the real path");
+  }
+}
+
+async function typeOf(path: string): Promise<"missing" | "present"> {
+  try {
+    await lstat(path);
+    return "present";
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return "missing";
+    throw refuseRunDirectory(`cannot look at ${path}: ${String(error)}`, "pass a parent that is ours", error);
+  }
+}
+
+export async function checkOwnDirectory(dir: string): Promise<void> {
+  const stats = await lstat(dir);
+  const problems = [
+    stats.isSymbolicLink() ? "is a symlink" : stats.isDirectory() ? "" : "is no directory",
+    stats.uid === process.getuid?.() ? "" : `belongs to uid ${stats.uid}`,
+    (stats.mode & 0o022) === 0 ? "" : `may be written by others (mode ${(stats.mode & 0o777).toString(8)})`,
+  ].filter((problem) => problem !== "");
+  if (problems.length === 0) return;
+  throw refuseRunDirectory(`${dir} ${problems.join(" and ")}`, "chmod 700 it, or pass another parent");
+}

@@ -1,0 +1,184 @@
+// One directory per run: the shim, its FIFOs, and the files rendered for the provider. Private, made fresh, never reused.
+
+import { constants, lstatSync } from "node:fs";
+import { chmod, lstat, mkdir, open, rm } from "node:fs/promises";
+import { dirname, isAbsolute, join, normalize, sep } from "node:path";
+import { execa } from "execa";
+import { type Identity, identify, verifyIdentities } from "./run-directory-identity.ts";
+import {
+  checkOwnDirectory,
+  checkPlace,
+  defaultParent,
+  prepareParent,
+  realPathOfPlanned,
+  refuseRunDirectory,
+} from "./run-directory-place.ts";
+import { SHIM_LAYOUT, SHIM_TEXT, SLOTS } from "./shim.ts";
+
+export interface RunDirectory {
+  /** Absolute real path, without quote or line break. */
+  readonly path: string;
+  readonly shimDir: string;
+  readonly shimPath: string;
+  readonly requestFifo: string;
+  /** What was made, as it was made. */
+  readonly identities: ReadonlyMap<string, Identity>;
+  /** The cheap check for every request: directory, shim, queue and, when given, one slot. Empty: unchanged. */
+  changedQuickly(slot: string | undefined): string[];
+  /** Creates one file; never follows a symlink, never replaces one. Missing folders are made 0700. Returns its path. */
+  write(relativePath: string, content: string | Uint8Array, mode?: number): Promise<string>;
+  /** Removes everything. Throws when another directory has taken its place. */
+  remove(): Promise<void>;
+}
+
+export interface CreateRunDirectoryOptions {
+  readonly runId: string;
+  /** The agent's working directory. */
+  readonly cwd: string;
+  /** Further directories the agent may write to. */
+  readonly forbidden: readonly string[];
+  /** @default `$XDG_RUNTIME_DIR/bridle`, else `$XDG_STATE_HOME/bridle/run`, else `~/.local/state/bridle/run` */
+  readonly parent?: string;
+  /** @default process.env */
+  readonly env?: NodeJS.ProcessEnv;
+}
+
+/** Throws `AgentHooksRefused` `run_dir_unsafe`; nothing is left behind then but an empty parent. */
+export async function createRunDirectory({
+  runId,
+  cwd,
+  forbidden,
+  parent,
+  env = process.env,
+}: CreateRunDirectoryOptions): Promise<RunDirectory> {
+  if (!/^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/.test(runId)) {
+    throw refuseRunDirectory(
+      `the run id cannot name a folder: ${JSON.stringify(runId)}`,
+      "use letters, digits, - and _",
+    );
+  }
+  if (parent !== undefined && !isAbsolute(parent)) {
+    throw refuseRunDirectory(
+      `the parent is not absolute: ${JSON.stringify(parent)}`,
+      "pass an absolute path",
+    );
+  }
+  const realParent = await realPathOfPlanned(parent ?? (await defaultParent(env)));
+  const path = join(realParent, runId);
+  await checkPlace({ path, cwd, forbidden, env });
+  await prepareParent(realParent);
+  await mkdir(path, { mode: 0o700 }).catch((error: unknown) => {
+    throw refuseRunDirectory(
+      `cannot make ${path}: ${String(error)}`,
+      "a run directory is never reused",
+      error,
+    );
+  });
+  try {
+    await checkOwnDirectory(path);
+    await fill(path);
+    return describe(path);
+  } catch (error) {
+    await removeTree(path);
+    throw error;
+  }
+}
+
+async function fill(path: string): Promise<void> {
+  await chmod(path, 0o700); // a umask may have taken bits away
+  const { requests, replies, envelopes, bodies, shimDir, shim } = SHIM_LAYOUT;
+  for (const folder of [replies, envelopes, bodies, shimDir])
+    await mkdir(join(path, folder), { mode: 0o700 });
+  await createFile(join(path, shim), SHIM_TEXT, 0o500);
+  await chmod(join(path, shimDir), 0o500);
+  const fifos = [join(path, requests), ...SLOTS.map((slot) => join(path, replies, slot))];
+  // Not the synchronous form: a supervisor of many runs must not stall for one.
+  const made = await execa("/bin/sh", ["-c", 'exec mkfifo -m 600 -- "$@"', "mkfifo", ...fifos], {
+    reject: false,
+    env: { PATH: "/usr/bin:/bin" },
+    extendEnv: false,
+  });
+  if (made.failed)
+    throw refuseRunDirectory(`mkfifo failed: ${made.stderr || made.shortMessage}`, "FIFOs are needed");
+}
+
+function describe(path: string): RunDirectory {
+  const { requests, replies, envelopes, bodies, shimDir, shim } = SHIM_LAYOUT;
+  const slots = SLOTS.map((slot) => join(replies, slot));
+  const identities = new Map<string, Identity>();
+  for (const name of ["", requests, replies, envelopes, bodies, shimDir, shim, ...slots]) {
+    identities.set(name, identify(lstatSync(join(path, name))));
+  }
+  const quick = ["", shim, requests];
+  return {
+    path,
+    shimDir: join(path, shimDir),
+    shimPath: join(path, shim),
+    requestFifo: join(path, requests),
+    identities,
+    changedQuickly: (slot) =>
+      verifyIdentities(path, identities, slot === undefined ? quick : [...quick, join(replies, slot)]),
+    write: (relativePath, content, mode = 0o600) => writeInside(path, relativePath, content, mode),
+    async remove() {
+      const now = await lstat(path).catch((error: NodeJS.ErrnoException) => {
+        if (error.code === "ENOENT") return undefined;
+        throw error;
+      });
+      if (now === undefined) return;
+      const made = identities.get("");
+      if (made === undefined || now.ino !== made.ino || now.dev !== made.dev) {
+        throw new Error(`${path} is not the directory that was made; it was left alone`);
+      }
+      await removeTree(path);
+    },
+  };
+}
+
+async function writeInside(
+  root: string,
+  relativePath: string,
+  content: string | Uint8Array,
+  mode: number,
+): Promise<string> {
+  const clean = normalize(relativePath);
+  if (
+    clean === "." ||
+    clean === "" ||
+    isAbsolute(clean) ||
+    clean.split(sep).includes("..") ||
+    clean.endsWith(sep)
+  ) {
+    throw new TypeError(`not a path inside the run directory: ${JSON.stringify(relativePath)}`);
+  }
+  const folders = dirname(clean) === "." ? [] : dirname(clean).split(sep);
+  let folder = root;
+  for (const name of folders) {
+    folder = join(folder, name);
+    await mkdir(folder, { mode: 0o700 }).catch((error: NodeJS.ErrnoException) => {
+      if (error.code !== "EEXIST") throw error;
+    });
+    await checkOwnDirectory(folder);
+  }
+  const path = join(root, clean);
+  await createFile(path, content, mode);
+  return path;
+}
+
+async function createFile(path: string, content: string | Uint8Array, mode: number): Promise<void> {
+  const flags = constants.O_CREAT | constants.O_EXCL | constants.O_WRONLY | constants.O_NOFOLLOW;
+  const file = await open(path, flags, 0o600);
+  try {
+    await file.writeFile(content);
+    await file.chmod(mode);
+  } finally {
+    await file.close();
+  }
+}
+
+/** rm does not follow symlinks; the shim's folder must be made writable first. */
+async function removeTree(path: string): Promise<void> {
+  await chmod(join(path, SHIM_LAYOUT.shimDir), 0o700).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== "ENOENT") throw error;
+  });
+  await rm(path, { recursive: true, force: true });
+}

@@ -1,0 +1,68 @@
+// Verdicts of a chain, one after another, to one; and the envelope as the next hook must see it. Pure.
+
+import type { JsonObject } from "../json.ts";
+import type { Envelope } from "../profile/envelope-types.ts";
+import { PROVIDERS, type Provider } from "../profile/events.ts";
+import { describeTool } from "../profile/tool.ts";
+import type { Verdict } from "../profile/verdict.ts";
+
+export interface VerdictFold {
+  add(verdict: Verdict): void;
+  /** The envelope with the last rewrite in it. */
+  readonly envelope: Envelope;
+  readonly denied: boolean;
+  readonly verdict: Verdict;
+}
+
+export function createVerdictFold(original: Envelope): VerdictFold {
+  let envelope = original;
+  let deny: Extract<Verdict, { decision: "deny" }> | undefined;
+  let rewrite: Extract<Verdict, { decision: "rewrite" }> | undefined;
+  let allowed = false;
+  let everyGrants = true;
+  const contexts: string[] = [];
+  return {
+    add(verdict) {
+      if (deny !== undefined) return;
+      if (verdict.decision === "deny") {
+        deny = verdict;
+        return;
+      }
+      if (verdict.context !== undefined && verdict.context !== "") contexts.push(verdict.context);
+      if (verdict.decision === "allow") allowed = true;
+      if (verdict.decision !== "rewrite") return;
+      rewrite = verdict;
+      // One rewrite that must not grant is enough: what runs is no longer what the granting entry saw.
+      if (!verdict.grants) everyGrants = false;
+      envelope = withInput(envelope, verdict.updatedInput);
+    },
+    get envelope() {
+      return envelope;
+    },
+    get denied() {
+      return deny !== undefined;
+    },
+    get verdict() {
+      if (deny !== undefined) return deny;
+      const context = contexts.length === 0 ? {} : { context: contexts.join("\n\n") };
+      if (rewrite !== undefined) {
+        return { decision: "rewrite", updatedInput: rewrite.updatedInput, grants: everyGrants, ...context };
+      }
+      return { decision: allowed ? "allow" : "none", ...context };
+    },
+  };
+}
+
+/** `tool_input` replaced whole, and what Bridle derives from it told anew. */
+function withInput(envelope: Envelope, input: JsonObject): Envelope {
+  const next: Envelope = { ...envelope, tool_input: input };
+  const { tool_name: name, provider } = envelope;
+  if (typeof name !== "string" || !isProvider(provider)) return next;
+  delete next.tool_command;
+  delete next.tool_paths;
+  return Object.assign(next, describeTool(name, input, provider));
+}
+
+function isProvider(value: unknown): value is Provider {
+  return (PROVIDERS as readonly unknown[]).includes(value);
+}

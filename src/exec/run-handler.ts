@@ -1,0 +1,80 @@
+// Runs one function handler as if it were a command: what it returns is what a command would have printed. Must never
+// throw for what a handler does. A handler cannot be killed: a late one is told by its signal and its answer is dropped.
+
+import type { FunctionEntry } from "../declaration/types.ts";
+import { isJsonObject } from "../json.ts";
+import type { Envelope } from "../profile/envelope-types.ts";
+import type { HookExit } from "../profile/verdict.ts";
+
+export interface HandlerResult {
+  readonly exit: HookExit;
+  readonly stdout: string;
+  readonly durationMs: number;
+}
+
+export async function runHandler({
+  handler,
+  envelope,
+  timeoutMs,
+  signal,
+}: {
+  handler: FunctionEntry["handler"];
+  /** The handler gets a copy. */
+  envelope: Envelope;
+  timeoutMs: number;
+  /** Abandons the call. */
+  signal?: AbortSignal;
+}): Promise<HandlerResult> {
+  const startedAt = performance.now();
+  const own = new AbortController();
+  const ends: (() => void)[] = [];
+  const stopped = new Promise<HookExit>((resolve) => {
+    const timer = setTimeout(() => {
+      resolve({ kind: "timeout", timeoutMs });
+      own.abort(new Error("the handler's deadline has passed"));
+    }, timeoutMs);
+    const abandon = () => {
+      resolve({ kind: "failed", message: "the call was abandoned" });
+      own.abort(new Error("the call was abandoned"));
+    };
+    if (signal?.aborted === true) abandon();
+    signal?.addEventListener("abort", abandon, { once: true });
+    ends.push(
+      () => clearTimeout(timer),
+      () => signal?.removeEventListener("abort", abandon),
+    );
+  });
+  try {
+    const outcome = await Promise.race([stopped, callHandler(handler, envelope, own.signal)]);
+    const durationMs = performance.now() - startedAt;
+    if (typeof outcome !== "string") return { exit: outcome, stdout: "", durationMs };
+    return { exit: { kind: "exit", code: 0 }, stdout: outcome, durationMs };
+  } finally {
+    for (const end of ends) end();
+  }
+}
+
+/** What a command would have printed, or how the handler failed. */
+async function callHandler(
+  handler: FunctionEntry["handler"],
+  envelope: Envelope,
+  signal: AbortSignal,
+): Promise<string | HookExit> {
+  try {
+    if (signal.aborted) return { kind: "failed", message: "the call was abandoned" };
+    const answer = await handler(structuredClone(envelope), { signal });
+    if (answer === undefined || answer === null) return "";
+    if (!isJsonObject(answer)) {
+      return {
+        kind: "failed",
+        message: `the handler returned no object but ${JSON.stringify(answer) ?? typeof answer}`,
+      };
+    }
+    return JSON.stringify(answer);
+  } catch (error) {
+    return {
+      kind: "failed",
+      message: `the handler threw: ${error instanceof Error ? error.message : String(error)}`,
+    };
+  }
+}

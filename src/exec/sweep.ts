@@ -1,0 +1,127 @@
+// Finds processes by a variable in their environment and ends them. Signals go only to a process whose identity (pid and
+// start time) is the one that carried the marker. Best effort: a process that cleared its environment is not found.
+
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { setTimeout as delay } from "node:timers/promises";
+
+export type Kill = (pid: number, signal: NodeJS.Signals) => void;
+
+export interface MarkedProcess {
+  readonly pid: number;
+  /** Clock ticks since boot, field 22 of /proc/PID/stat. */
+  readonly startTime: string;
+}
+
+export interface MarkedProcesses {
+  /** False where there is no /proc (macOS): nothing was looked for. */
+  readonly supported: boolean;
+  readonly processes: readonly MarkedProcess[];
+}
+
+export interface SweepResult {
+  readonly supported: boolean;
+  /** Different processes seen with the marker. */
+  readonly found: number;
+  /** Still there at the end. */
+  readonly survivors: readonly MarkedProcess[];
+}
+
+export interface FindOptions {
+  /** @default "/proc" */
+  readonly procRoot?: string;
+  /** Only processes created after this one need to be looked at. Used while the kernel has not wrapped its pids since. */
+  readonly sincePid?: number;
+}
+
+const SIGNAL_INTERVAL_MS = 10;
+
+/** Synchronous on purpose: each read is one page of kernel memory, and a slow scan is a scan that misses forks. */
+export function findByMarker(
+  name: string,
+  value: string,
+  { procRoot = "/proc", sincePid }: FindOptions = {},
+): MarkedProcesses {
+  if (!existsSync(`${procRoot}/self/environ`)) return { supported: false, processes: [] };
+  const from = sincePid !== undefined && lastPid(procRoot) >= sincePid ? sincePid : 0;
+  const needle = Buffer.from(`\0${name}=${value}\0`);
+  const processes: MarkedProcess[] = [];
+  for (const entry of readdirSync(procRoot)) {
+    const pid = Number(entry);
+    if (!Number.isInteger(pid) || pid < from || pid === process.pid) continue;
+    if (!carries(procRoot, pid, needle)) continue;
+    const startTime = startTimeOf(pid, procRoot);
+    if (startTime !== undefined) processes.push({ pid, startTime });
+  }
+  return { supported: true, processes };
+}
+
+/** Ends every process that carries the marker, again until none is left or `deadlineMs` has passed (a fork can outrun one scan). */
+export async function sweepMarker({
+  name,
+  value,
+  kill = (pid, signal) => process.kill(pid, signal),
+  signal = "SIGKILL",
+  deadlineMs = 2_000,
+  procRoot,
+  sincePid,
+}: {
+  name: string;
+  value: string;
+  kill?: Kill;
+  signal?: NodeJS.Signals;
+  deadlineMs?: number;
+} & FindOptions): Promise<SweepResult> {
+  const options: FindOptions = {
+    ...(procRoot === undefined ? {} : { procRoot }),
+    ...(sincePid === undefined ? {} : { sincePid }),
+  };
+  const seen = new Set<string>();
+  const until = performance.now() + deadlineMs;
+  for (;;) {
+    const { supported, processes } = findByMarker(name, value, options);
+    for (const found of processes) seen.add(`${found.pid} ${found.startTime}`);
+    if (processes.length === 0 || performance.now() >= until) {
+      return { supported, found: seen.size, survivors: processes };
+    }
+    for (const { pid, startTime } of processes) {
+      if (startTimeOf(pid, procRoot) === startTime) signalOne(kill, pid, signal);
+    }
+    await delay(SIGNAL_INTERVAL_MS);
+  }
+}
+
+function signalOne(kill: Kill, pid: number, signal: NodeJS.Signals): void {
+  try {
+    kill(pid, signal);
+  } catch {
+    // Gone between check and signal, or not ours: the next scan says which, and a survivor is reported.
+  }
+}
+
+/** Undefined when there is no such process. */
+export function startTimeOf(pid: number, procRoot = "/proc"): string | undefined {
+  const stat = readIfThere(`${procRoot}/${pid}/stat`)?.toString("latin1");
+  // The second field is the program's name in parentheses and may hold anything; the 22nd is the 20th after it.
+  return stat?.slice(stat.lastIndexOf(")") + 2).split(" ")[19];
+}
+
+function carries(procRoot: string, pid: number, needle: Buffer): boolean {
+  const environ = readIfThere(`${procRoot}/${pid}/environ`);
+  return (
+    environ !== undefined && Buffer.concat([Buffer.from("\0"), environ, Buffer.from("\0")]).includes(needle)
+  );
+}
+
+/** The pid created last, as the kernel says in /proc/loadavg; 0 when it does not, so that everything is looked at. */
+function lastPid(procRoot: string): number {
+  const last = readIfThere(`${procRoot}/loadavg`)?.toString("latin1").trim().split(" ")[4];
+  return last === undefined ? 0 : Number(last) || 0;
+}
+
+function readIfThere(path: string): Buffer | undefined {
+  try {
+    return readFileSync(path);
+  } catch {
+    return undefined; // ended meanwhile, or another user's
+  }
+}
