@@ -30,6 +30,8 @@ export interface CompiledCommand extends CompiledEntryBase {
   readonly type: "command";
   /** argv[0] is an absolute real path. */
   readonly argv: readonly string[];
+  /** The program's absolute path before links were resolved; becomes the process's own argv[0]. */
+  readonly argv0: string;
   readonly env: Readonly<Record<string, string>>;
   /** argv[0] and every regular file named in argv. */
   readonly files: readonly FileIdentity[];

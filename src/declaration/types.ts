@@ -1,7 +1,7 @@
 // The declaration as callers write it. It knows no provider.
 
-import type { Envelope } from "../profile/envelope-types.ts";
 import type { JsonObject } from "../json.ts";
+import type { Envelope } from "../profile/envelope-types.ts";
 
 export interface CommandEntry {
   type: "command";
@@ -22,10 +22,7 @@ export type HookAnswer = JsonObject | undefined | null;
 
 export interface FunctionEntry {
   type: "function";
-  handler: (
-    envelope: Envelope,
-    context: { signal: AbortSignal },
-  ) => HookAnswer | void | Promise<HookAnswer | void>;
+  handler: (envelope: Envelope, context: { signal: AbortSignal }) => HookAnswer | Promise<HookAnswer>;
   timeout?: number;
   on_failure?: "closed" | "open";
   grants?: boolean;

@@ -1,0 +1,171 @@
+// compileAgentHooks: every check that needs no running agent, in a visible order, all problems together, then the token.
+
+import { createHash } from "node:crypto";
+import { realpath, stat } from "node:fs/promises";
+import { isAbsolute } from "node:path";
+import type { FunctionEntry, HookDeclaration } from "../declaration/types.ts";
+import { validateDeclaration } from "../declaration/validate.ts";
+import { AgentHooksRefused, type Issue, refuseIfAny } from "../errors.ts";
+import { capabilityOf, type EventName, PROVIDERS, type Provider } from "../profile/events.ts";
+import { adapterFor } from "../render/registry.ts";
+import { deadlineFor, HOOK_TIMEOUT_SECONDS } from "./deadlines.ts";
+import { findProviderBinary } from "./find-binary.ts";
+import type { CompiledEntry, EventDeadline, FileIdentity, HookPlan, ProviderBinary } from "./plan.ts";
+import { absolutePath, resolveCommand } from "./resolve-command.ts";
+import { mintToken, type RenderedHooks } from "./token.ts";
+
+export interface CompileOptions {
+  /** Which CLI the token is for. */
+  provider: Provider;
+  /** Absolute project root: relative argv words are resolved against it. */
+  cwd: string;
+  /** The provider's binary. Default: the provider's name on PATH; behind an npm wrapper the native one. */
+  binary?: string;
+  /** Shown at the head of every issue's path. Default `declaration`. */
+  source?: string;
+  /** PATH for the provider's lookup and for hooks, fixed here. Default: the process's own; relative folders are left out. */
+  path?: string;
+  /** Proof of the binary. Only `off` exists in this version; it is recorded in receipt and result. Default `off`. */
+  prove?: "off";
+}
+
+/**
+ * Checks a declaration and mints the only token `spawnAgent` takes.
+ *
+ * @throws AgentHooksRefused with every issue found: `declaration_invalid`, `event_unknown`, `event_unsupported`,
+ * `matcher_invalid`, `command_invalid`, `command_not_found`, `handler_type_unsupported`, `deadline_invalid`,
+ * `provider_not_found`, `provider_unsupported`, `option_invalid`.
+ * @example
+ * const hooks = await compileAgentHooks(
+ *   { PreToolUse: [{ matcher: "kind:shell", hooks: [{ type: "command", command: ["node", "guard.js"] }] }] },
+ *   { provider: "codex", cwd: "/srv/project" },
+ * );
+ */
+export async function compileAgentHooks(
+  declaration: HookDeclaration,
+  options: CompileOptions,
+): Promise<RenderedHooks> {
+  const { provider, source = "declaration", prove = "off" } = options;
+  const path = absolutePath(options.path ?? process.env.PATH ?? "");
+
+  refuseIfAny(await checkOptions(options));
+  const projectRoot = await realpath(options.cwd);
+  const { declaration: valid, issues: shapeIssues } = validateDeclaration(declaration, source);
+  const issues: Issue[] = [...shapeIssues, ...checkEvents(valid, provider, source)];
+  const entries =
+    shapeIssues.length === 0 ? await compileEntries(valid, source, { root: projectRoot, path }, issues) : [];
+  const binary = await probeBinary(provider, { binary: options.binary, cwd: projectRoot, path }, issues);
+  if (binary === undefined || issues.length > 0) throw new AgentHooksRefused(issues);
+
+  const events = [...new Set(entries.map(({ event }) => event))].filter(
+    (event) => capabilityOf(event).ours !== true,
+  );
+  const deadlines: Partial<Record<EventName, EventDeadline>> = {};
+  for (const event of events)
+    deadlines[event] = deadlineFor(
+      event,
+      provider,
+      entries.filter((entry) => entry.event === event),
+    );
+  const undigested = { provider, binary, projectRoot, entries, events, deadlines, hookPath: path, prove };
+  const plan: HookPlan = { ...undigested, digest: digestOf(undigested) };
+  refuseIfAny(adapterFor(provider).plan(plan));
+  return mintToken(plan);
+}
+
+async function checkOptions({ provider, cwd, prove }: CompileOptions): Promise<Issue[]> {
+  const issues: Issue[] = [];
+  const invalid = (path: string, message: string, hint: string) =>
+    issues.push({ code: "option_invalid", path, message, hint });
+  if (!PROVIDERS.includes(provider))
+    invalid("provider", `unknown provider ${JSON.stringify(provider)}`, `known: ${PROVIDERS.join(", ")}`);
+  if (prove !== undefined && prove !== "off")
+    invalid("prove", `${JSON.stringify(prove)} is not available in this version`, 'use "off"');
+  if (typeof cwd !== "string" || !isAbsolute(cwd))
+    invalid("cwd", `expected an absolute path, got ${JSON.stringify(cwd)}`, "");
+  else if (
+    !(await stat(cwd).then(
+      (found) => found.isDirectory(),
+      () => false,
+    ))
+  )
+    invalid("cwd", `${cwd} is not a directory`, "");
+  return issues;
+}
+
+function checkEvents(declaration: HookDeclaration, provider: Provider, source: string): Issue[] {
+  return (Object.keys(declaration) as EventName[])
+    .filter((event) => !capabilityOf(event)[provider].fires)
+    .map((event) => ({
+      code: "event_unsupported",
+      path: `${source}: ${event}`,
+      message: `${provider} does not fire ${event}`,
+      hint: "remove it or compile for a provider that does",
+    }));
+}
+
+async function compileEntries(
+  declaration: HookDeclaration,
+  source: string,
+  where: { root: string; path: string },
+  issues: Issue[],
+): Promise<CompiledEntry[]> {
+  const entries: CompiledEntry[] = [];
+  for (const [event, groups] of Object.entries(declaration)) {
+    for (const [groupIndex, { matcher, hooks }] of groups.entries()) {
+      for (const [entryIndex, entry] of hooks.entries()) {
+        const id = `${event}[${groupIndex}].hooks[${entryIndex}]`;
+        const common = {
+          id,
+          event: event as EventName,
+          matcher,
+          timeoutMs: Math.ceil((entry.timeout ?? HOOK_TIMEOUT_SECONDS) * 1000),
+          onFailure: entry.on_failure ?? "closed",
+          grants: entry.grants ?? false,
+        } as const;
+        if (entry.type === "function") {
+          entries.push({ ...common, type: "function", name: functionName(entry), handler: entry.handler });
+          continue;
+        }
+        const resolved = await resolveCommand(entry.command, `${source}: ${id}`, where);
+        if ("code" in resolved) issues.push(resolved);
+        else entries.push({ ...common, type: "command", ...resolved, env: { ...entry.env } });
+      }
+    }
+  }
+  return entries;
+}
+
+function functionName({ name, handler }: FunctionEntry): string {
+  return name ?? (handler.name || "anonymous function");
+}
+
+async function probeBinary(
+  provider: Provider,
+  where: { binary: string | undefined; cwd: string; path: string },
+  issues: Issue[],
+): Promise<ProviderBinary | undefined> {
+  try {
+    const identity = await findProviderBinary(provider, where);
+    const { version } = await adapterFor(provider).probe(identity.path);
+    return { provider, identity, version };
+  } catch (error) {
+    if (!(error instanceof AgentHooksRefused)) throw error;
+    issues.push(...error.issues);
+    return undefined;
+  }
+}
+
+/** Function handlers count by their source text; files by path and bytes, so that a mere touch changes nothing. */
+function digestOf(plan: Omit<HookPlan, "digest">): string {
+  const text = JSON.stringify(plan, (_key, value: unknown) => {
+    if (typeof value === "function") return value.toString();
+    if (isFileIdentity(value)) return [value.path, value.sha256];
+    return value;
+  });
+  return createHash("sha256").update(text).digest("hex");
+}
+
+function isFileIdentity(value: unknown): value is FileIdentity {
+  return typeof value === "object" && value !== null && "sha256" in value && "ino" in value;
+}

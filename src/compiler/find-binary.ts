@@ -1,0 +1,55 @@
+// Finds the provider's binary and, behind an npm wrapper, the native one: the wrapper stays in between and outlives signals
+// (docs/providers/codex.md, wrapper row).
+
+import { open, realpath } from "node:fs/promises";
+import { dirname, join, resolve } from "node:path";
+import fastGlob from "fast-glob";
+import { AgentHooksRefused } from "../errors.ts";
+import type { Provider } from "../profile/events.ts";
+import { identifyFile } from "../trust/identity.ts";
+import type { FileIdentity } from "./plan.ts";
+import { findProgram } from "./resolve-command.ts";
+
+const NATIVE_IN_PACKAGE: Readonly<Record<Provider, readonly string[]>> = {
+  claude: [`@anthropic-ai/claude-code-${process.platform}-${process.arch}*/claude`],
+  codex: [`@openai/codex-${process.platform}-${process.arch}*/vendor/*/bin/codex`],
+};
+
+/** Identity of the native binary. Throws `provider_not_found`. Whether it is native is the adapter's probe to say. */
+export async function findProviderBinary(
+  provider: Provider,
+  { binary, cwd, path }: { binary?: string | undefined; cwd: string; path: string },
+): Promise<FileIdentity> {
+  const named = binary === undefined ? provider : resolve(cwd, binary);
+  const found = await findProgram(named, { root: cwd, path });
+  if (found === undefined) {
+    const message = binary === undefined ? `no ${provider} on PATH (${path})` : `no file at ${named}`;
+    const hint = `install ${provider}, or pass its native binary`;
+    throw new AgentHooksRefused([{ code: "provider_not_found", path: "binary", message, hint }]);
+  }
+  const real = await realpath(found);
+  const native = (await isScript(real)) ? await nativeBehind(provider, real) : undefined;
+  return identifyFile(native ?? real);
+}
+
+async function isScript(path: string): Promise<boolean> {
+  const file = await open(path, "r");
+  try {
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(2), 0, 2, 0);
+    return bytesRead === 2 && buffer.toString("latin1") === "#!";
+  } finally {
+    await file.close();
+  }
+}
+
+async function nativeBehind(provider: Provider, wrapper: string): Promise<string | undefined> {
+  for (let folder = dirname(wrapper); folder !== dirname(folder); folder = dirname(folder)) {
+    const [match] = await fastGlob([...NATIVE_IN_PACKAGE[provider]], {
+      cwd: join(folder, "node_modules"),
+      absolute: true,
+      suppressErrors: true,
+    });
+    if (match !== undefined) return match;
+  }
+  return undefined;
+}

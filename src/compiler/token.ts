@@ -1,0 +1,101 @@
+// The one proof that a declaration was checked. Only compileAgentHooks can mint it; spawnAgent takes nothing else.
+
+import { AgentHooksRefused } from "../errors.ts";
+import type { Provider } from "../profile/events.ts";
+import type { HookPlan } from "./plan.ts";
+
+const mintKey = Symbol("mint");
+const minted = new WeakMap<object, HookPlan>();
+
+export interface HookDescription {
+  readonly provider: Provider;
+  readonly providerVersion: string;
+  readonly binary: string;
+  readonly digest: string;
+  readonly projectRoot: string;
+  readonly prove: string;
+  readonly hooks: readonly {
+    readonly id: string;
+    readonly event: string;
+    readonly matcher?: string;
+    readonly type: "command" | "function";
+    /** Program and number of further words; arguments may hold secrets and are not shown. */
+    readonly program: string;
+    readonly timeoutMs: number;
+    readonly onFailure: "closed" | "open";
+    readonly grants: boolean;
+    /** Names only. */
+    readonly env: readonly string[];
+  }[];
+}
+
+/** Sealed result of `compileAgentHooks`. Reusable: many runs, many working directories. Cannot be built, copied or extended. */
+export class RenderedHooks {
+  readonly #plan: HookPlan;
+  /** sha256 over everything that decides what runs. */
+  readonly digest: string;
+
+  /** @internal */
+  constructor(key: symbol, plan: HookPlan) {
+    if (key !== mintKey) throw forged("RenderedHooks was constructed outside compileAgentHooks");
+    this.#plan = plan;
+    this.digest = plan.digest;
+    minted.set(this, plan);
+    Object.freeze(this);
+  }
+
+  /** What was compiled, JSON-safe and without secrets. */
+  describe(): HookDescription {
+    const { provider, binary, digest, projectRoot, prove, entries } = this.#plan;
+    return {
+      provider,
+      providerVersion: binary.version,
+      binary: binary.identity.path,
+      digest,
+      projectRoot,
+      prove,
+      hooks: entries.map((entry) => ({
+        id: entry.id,
+        event: entry.event,
+        ...(entry.matcher === undefined ? {} : { matcher: entry.matcher }),
+        type: entry.type,
+        program: entry.type === "command" ? `${entry.argv[0]} (+${entry.argv.length - 1})` : entry.name,
+        timeoutMs: entry.timeoutMs,
+        onFailure: entry.onFailure,
+        grants: entry.grants,
+        env: entry.type === "command" ? Object.keys(entry.env) : [],
+      })),
+    };
+  }
+
+  toJSON(): HookDescription {
+    return this.describe();
+  }
+}
+
+/** @internal Called by compileAgentHooks alone. */
+export function mintToken(plan: HookPlan): RenderedHooks {
+  return new RenderedHooks(mintKey, deepFreeze(plan));
+}
+
+/** The plan behind a token. Throws `token_forged` for anything that compileAgentHooks did not mint. @internal */
+export function planOf(token: unknown): HookPlan {
+  const plan = typeof token === "object" && token !== null ? minted.get(token) : undefined;
+  if (plan === undefined || Object.getPrototypeOf(token) !== RenderedHooks.prototype) {
+    throw forged("hooks is not a token minted by compileAgentHooks");
+  }
+  return plan;
+}
+
+function forged(message: string): AgentHooksRefused {
+  const hint = "pass the value that compileAgentHooks returned, not a copy of it";
+  return new AgentHooksRefused([{ code: "token_forged", path: "hooks", message, hint }]);
+}
+
+function deepFreeze<T>(value: T): T {
+  if (typeof value === "object" && value !== null && !Object.isFrozen(value)) {
+    Object.freeze(value);
+    for (const inner of Object.values(value)) deepFreeze(inner);
+  }
+  return value;
+}

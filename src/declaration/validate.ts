@@ -1,0 +1,255 @@
+// Checks the shape of a declaration and reports every problem at once, each with file, event, group, entry and value.
+
+import { z } from "zod";
+import type { Issue, RefusalCode } from "../errors.ts";
+import { isJsonObject } from "../json.ts";
+import { EVENT_NAMES, type EventName, isEventName, SEAMLESS_EVENTS } from "../profile/events.ts";
+import { matcherProblem } from "../profile/matcher.ts";
+import type { HookDeclaration, HookEntry } from "./types.ts";
+
+/** Longest timeout accepted, in seconds. */
+export const TIMEOUT_MAX_SECONDS = 3600;
+
+const RESERVED_TYPES = ["http", "prompt", "agent", "mcp_tool"];
+
+const envName = z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/, "must be a variable name");
+const policy = {
+  timeout: z.number().positive().max(TIMEOUT_MAX_SECONDS).optional(),
+  on_failure: z.enum(["closed", "open"]).optional(),
+  grants: z.boolean().optional(),
+};
+const argvWord = z
+  .string()
+  .refine((word) => word.trim() !== "", "must not be blank")
+  .refine((word) => !word.includes("\0"), "must not hold a NUL");
+const commandEntry = z.strictObject({
+  type: z.literal("command"),
+  command: z.array(argvWord).min(1),
+  env: z
+    .record(
+      envName,
+      z.string().refine((value) => !value.includes("\0"), "must not hold a NUL"),
+    )
+    .optional(),
+  ...policy,
+});
+const functionEntry = z.strictObject({
+  type: z.literal("function"),
+  handler: z.custom((value) => typeof value === "function", "must be a function"),
+  name: z.string().optional(),
+  ...policy,
+});
+
+/** Environment names an entry may not set: each would change what runs before the guard does. */
+const FORBIDDEN_ENV = /^(?:PATH|HOME|IFS|ENV|BASH_ENV|LD_.*|DYLD_.*|BRIDLE_.*|CLAUDE_PROJECT_DIR)$/;
+
+interface Collector {
+  readonly issues: Issue[];
+  add(code: RefusalCode, path: string, message: string, hint: string): void;
+}
+
+function createCollector(): Collector {
+  const issues: Issue[] = [];
+  return { issues, add: (code, path, message, hint) => issues.push({ code, path, message, hint }) };
+}
+
+export interface ValidDeclaration {
+  /** Only what passed; meaningful when `issues` is empty. */
+  readonly declaration: HookDeclaration;
+  readonly issues: readonly Issue[];
+}
+
+/**
+ * @param raw what the caller or a file said
+ * @param source shown at the head of every path: a file name, or `declaration`
+ */
+export function validateDeclaration(raw: unknown, source = "declaration"): ValidDeclaration {
+  const collector = createCollector();
+  if (!isJsonObject(raw)) {
+    collector.add(
+      "declaration_invalid",
+      source,
+      `expected { event: [groups] }, got ${show(raw)}`,
+      "see docs/PROFILE.md",
+    );
+    return { declaration: {}, issues: collector.issues };
+  }
+  const declaration: HookDeclaration = Object.create(null);
+  for (const [event, groups] of Object.entries(raw as Record<string, unknown>)) {
+    const at = `${source}: ${event}`;
+    if (!checkEventName(event, at, collector)) continue;
+    if (!Array.isArray(groups)) {
+      collector.add(
+        "declaration_invalid",
+        at,
+        `expected a list of groups, got ${show(groups)}`,
+        "write [{ matcher?, hooks: [entry] }]",
+      );
+      continue;
+    }
+    groups.forEach((group, index) => {
+      checkGroup(event as EventName, group, `${at}[${index}]`, collector);
+    });
+    declaration[event] = groups;
+  }
+  return { declaration, issues: collector.issues };
+}
+
+function checkEventName(event: string, at: string, { add }: Collector): boolean {
+  if (isEventName(event)) return true;
+  if (SEAMLESS_EVENTS.includes(event)) {
+    add("event_unsupported", at, `this build has no seam for ${event}`, "remove it: it would never fire");
+    return false;
+  }
+  const near = EVENT_NAMES.find((name) => name.toLowerCase() === event.toLowerCase().replaceAll(/[_-]/g, ""));
+  const hint = near === undefined ? `known: ${EVENT_NAMES.join(", ")}` : `did you mean ${near}?`;
+  const looksLikeTool = ["Bash", "Edit", "Write", "Read", "apply_patch"].includes(event);
+  add(
+    "event_unknown",
+    at,
+    `${show(event)} is ${looksLikeTool ? "a tool, not an event" : "not an event"}`,
+    looksLikeTool ? `did you mean PreToolUse with matcher ${event}?` : hint,
+  );
+  return false;
+}
+
+function checkGroup(event: EventName, group: unknown, at: string, collector: Collector): void {
+  const { add } = collector;
+  if (!isJsonObject(group)) {
+    add(
+      "declaration_invalid",
+      at,
+      `expected { matcher?, hooks: [entry] }, got ${show(group)}`,
+      "wrap the entry in hooks: […]",
+    );
+    return;
+  }
+  const { matcher, hooks, ...unknown } = group as Record<string, unknown>;
+  for (const key of Object.keys(unknown)) {
+    const isFlat = key === "command" || key === "type";
+    add(
+      "declaration_invalid",
+      `${at}.${key}`,
+      `unknown key ${show(key)} with value ${show(unknown[key])}`,
+      isFlat ? "an entry belongs inside hooks: […]" : "a group has matcher and hooks",
+    );
+  }
+  if (matcher !== undefined && typeof matcher !== "string") {
+    add("matcher_invalid", `${at}.matcher`, `expected a string, got ${show(matcher)}`, "");
+  } else {
+    const problem = matcherProblem(event, matcher);
+    if (problem !== undefined)
+      add(
+        "matcher_invalid",
+        `${at}.matcher`,
+        `${show(matcher)}: ${problem}`,
+        "RE2 syntax; see docs/PROFILE.md, Matchers",
+      );
+  }
+  if (!Array.isArray(hooks)) {
+    add("declaration_invalid", `${at}.hooks`, `expected a list of entries, got ${show(hooks)}`, "");
+    return;
+  }
+  if (hooks.length === 0)
+    add(
+      "declaration_invalid",
+      `${at}.hooks`,
+      "the list is empty, so nothing would run",
+      "add an entry or remove the group",
+    );
+  hooks.forEach((entry, index) => {
+    checkEntry(entry, `${at}.hooks[${index}]`, collector);
+  });
+}
+
+function checkEntry(entry: unknown, at: string, collector: Collector): void {
+  const { add } = collector;
+  if (!isJsonObject(entry)) {
+    add(
+      "declaration_invalid",
+      at,
+      `expected an entry, got ${show(entry)}`,
+      '{ type: "command", command: [argv…] }',
+    );
+    return;
+  }
+  const { type, command } = entry as Record<string, unknown>;
+  if (type !== "command" && type !== "function") {
+    const known = typeof type === "string" && RESERVED_TYPES.includes(type) ? "reserved" : "unknown";
+    add(
+      "handler_type_unsupported",
+      `${at}.type`,
+      `handler type ${show(type)} is ${known}`,
+      'use "command", or "function" from TypeScript',
+    );
+    return;
+  }
+  if (type === "command" && typeof command === "string") {
+    add(
+      "command_invalid",
+      `${at}.command`,
+      `${show(command)} is a shell string`,
+      'write argv as a list, for example ["node", "guard.js"]',
+    );
+    return;
+  }
+  const result = (type === "command" ? commandEntry : functionEntry).safeParse(entry);
+  if (!result.success) for (const issue of result.error.issues) addZodIssue(issue, entry, at, collector);
+  for (const name of Object.keys(isJsonObject(entry.env) ? entry.env : {})) {
+    if (FORBIDDEN_ENV.test(name))
+      add(
+        "declaration_invalid",
+        `${at}.env.${name}`,
+        `an entry may not set ${name}`,
+        "Bridle sets it, or it would run code before the guard",
+      );
+  }
+}
+
+function addZodIssue(issue: z.core.$ZodIssue, entry: unknown, at: string, { add }: Collector): void {
+  if (issue.code === "unrecognized_keys") {
+    for (const key of issue.keys) {
+      const value = (entry as Record<string, unknown>)[key];
+      add(
+        "declaration_invalid",
+        `${at}.${key}`,
+        `unknown key ${show(key)} with value ${show(value)}`,
+        "a misspelt key would be ignored without a word",
+      );
+    }
+    return;
+  }
+  const where = issue.path.reduce<string>(
+    (path, key) => (typeof key === "number" ? `${path}[${key}]` : `${path}.${String(key)}`),
+    at,
+  );
+  const value = issue.path.reduce<unknown>(
+    (inner, key) => (inner as Record<PropertyKey, unknown> | undefined)?.[key],
+    entry,
+  );
+  const code: RefusalCode =
+    issue.path[0] === "timeout"
+      ? "deadline_invalid"
+      : issue.path[0] === "command"
+        ? "command_invalid"
+        : "declaration_invalid";
+  const hint =
+    code === "deadline_invalid" && typeof value === "number" && value > TIMEOUT_MAX_SECONDS
+      ? `seconds, not milliseconds: did you mean ${value / 1000}?`
+      : code === "deadline_invalid"
+        ? `seconds, more than 0 and at most ${TIMEOUT_MAX_SECONDS}`
+        : "";
+  add(code, where, `${issue.message}, got ${show(value)}`, hint);
+}
+
+function show(value: unknown): string {
+  if (typeof value === "function") return "a function";
+  try {
+    const text = typeof value === "number" ? String(value) : (JSON.stringify(value) ?? String(value));
+    return text.length > 120 ? `${text.slice(0, 120)}…` : text;
+  } catch {
+    return String(value); // a cycle or a BigInt: the type's own word is enough for a message
+  }
+}
+
+export type { HookEntry };

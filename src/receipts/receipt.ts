@@ -1,0 +1,86 @@
+// The lines of a receipt: what was rendered, preflighted, fired, matched and answered. Field names and sizes, never the values of
+// prompts, inputs or outputs.
+
+import type { EventName, Provider } from "../profile/events.ts";
+import type { Note, Verdict } from "../profile/verdict.ts";
+
+export type ReceiptLine =
+  | {
+      readonly kind: "run_started";
+      readonly provider: Provider;
+      readonly provider_version: string;
+      readonly binary_sha256: string;
+      readonly digest: string;
+      readonly prove: "off";
+      readonly cwd: string;
+      readonly session_id: string;
+      readonly prompt_bytes: number;
+    }
+  | {
+      readonly kind: "rendered";
+      readonly events: readonly EventName[];
+      readonly files: readonly { path: string; mode: string; bytes: number }[];
+      readonly env_names: readonly string[];
+      readonly dropped_env_names: readonly string[];
+    }
+  | {
+      readonly kind: "preflighted";
+      readonly attested: boolean;
+      readonly issues: readonly string[];
+      readonly foreign_hooks: number;
+    }
+  | {
+      readonly kind: "fired";
+      readonly event: EventName;
+      readonly call: number;
+      readonly fields: Readonly<Record<string, number>>;
+      readonly tool_name?: string;
+      readonly tool_use_id?: string;
+      readonly agent_id?: string;
+      readonly matched: readonly string[];
+    }
+  | {
+      readonly kind: "hook";
+      readonly event: EventName;
+      readonly call: number;
+      readonly hook: string;
+      readonly decision: Verdict["decision"];
+      readonly failed: boolean;
+      readonly exit: string;
+      readonly duration_ms: number;
+      readonly notes: readonly Note[];
+    }
+  | {
+      readonly kind: "verdict";
+      readonly event: EventName;
+      readonly call: number;
+      readonly decision: Verdict["decision"];
+      readonly duration_ms: number;
+      readonly in_time: boolean;
+    }
+  | { readonly kind: "fault"; readonly fault: string; readonly event?: string; readonly detail: string }
+  | { readonly kind: "warning"; readonly code: string; readonly message: string }
+  | {
+      readonly kind: "run_ended";
+      readonly outcome: string;
+      readonly reason: string;
+      readonly exit_code: number | null;
+      readonly signal: string | null;
+      readonly duration_ms: number;
+      readonly extinction: string;
+    };
+
+export type StampedReceipt = ReceiptLine & {
+  readonly run_id: string;
+  readonly seq: number;
+  readonly at: string;
+};
+
+export type ReceiptSink = (line: StampedReceipt) => void | Promise<void>;
+
+/** Field names of an envelope with the size of each value in characters of its JSON. */
+export function fieldSizes(envelope: object): Record<string, number> {
+  return Object.fromEntries(
+    Object.entries(envelope).map(([name, value]) => [name, JSON.stringify(value)?.length ?? 0]),
+  );
+}

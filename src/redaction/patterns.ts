@@ -1,0 +1,63 @@
+// Shapes of tokens that are secret whatever variable they came from. Each is anchored on a prefix or a structure that ordinary
+// text does not have; every pattern is linear on any input.
+
+export const REDACTED = "[redacted]";
+
+export interface SecretPattern {
+  readonly name: string;
+  readonly pattern: RegExp;
+  /** Keeps the groups that are not secret. */
+  readonly replacement: string;
+}
+
+export const SECRET_PATTERNS: readonly SecretPattern[] = [
+  {
+    name: "pem",
+    pattern:
+      /-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z0-9 ]{0,40}PRIVATE KEY-----|$)/g,
+    replacement: REDACTED,
+  },
+  {
+    name: "authorization",
+    pattern:
+      /(\b(?:proxy-)?authorization["']?\s*[:=]\s*["']?(?:(?:bearer|basic|token|digest)\s+)?)[^\s"',;]+/gi,
+    replacement: `$1${REDACTED}`,
+  },
+  { name: "bearer", pattern: /(\bbearer\s+)[A-Za-z0-9._~+/=-]{12,}/gi, replacement: `$1${REDACTED}` },
+  {
+    name: "url-credentials",
+    pattern: /(\b[a-z][a-z0-9+.-]{0,20}:\/\/)[^\s/@"']{1,1000}@/gi,
+    replacement: `$1${REDACTED}@`,
+  },
+  {
+    name: "jwt",
+    pattern: /\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]*)?/g,
+    replacement: REDACTED,
+  },
+  {
+    name: "vendor-key",
+    pattern:
+      /\b(?:sk-(?:ant-|proj-|svcacct-)?[A-Za-z0-9_-]{16,}|(?:sk|rk|pk)_(?:live|test)_[A-Za-z0-9]{16,}|gh[opsur]_[A-Za-z0-9]{20,}|github_pat_[A-Za-z0-9_]{20,}|glpat-[A-Za-z0-9_-]{16,}|xox[abeprs]-[A-Za-z0-9-]{10,}|AIza[A-Za-z0-9_-]{30,}|ya29\.[A-Za-z0-9_-]{20,}|npm_[A-Za-z0-9]{30,}|hf_[A-Za-z0-9]{20,}|(?:AKIA|ASIA)[A-Z0-9]{16}|dop_v1_[a-f0-9]{40,})/g,
+    replacement: REDACTED,
+  },
+  {
+    name: "option-value",
+    pattern:
+      /(--?(?:[a-z0-9]+-)*(?:token|secret|password|passwd|api-?key|access-?key|private-?key|auth)(?:=|\s+))(?:"[^"]*"|'[^']*'|[^\s"']+)/gi,
+    replacement: `$1${REDACTED}`,
+  },
+  {
+    name: "assignment",
+    pattern:
+      /\b([A-Z0-9_]*(?:TOKEN|SECRET|PASSWORD|PASSWD|API_?KEY|ACCESS_KEY|PRIVATE_KEY|CREDENTIALS?)[A-Z0-9_]*["']?\s*[=:]\s*)(?:"[^"]*"|'[^']*'|[^\s"',;]+)/g,
+    replacement: `$1${REDACTED}`,
+  },
+];
+
+/** Names of variables and JSON keys whose values are secret. */
+export const SECRET_NAME =
+  /(?:^|[_\-.]|(?<=[a-z])(?=[A-Z]))(?:api_?-?key|token|secret|passwd|password|credentials?|auth|authorization|private_?-?key|access_?-?key|bearer|cookie|session_?-?key|signing_?-?key|pat)(?:$|[_\-.]|(?=[A-Z]))/i;
+
+/** Option words whose next argv word is secret. */
+export const SECRET_OPTION =
+  /^--?(?:[a-z0-9]+-)*(?:token|secret|password|passwd|api-?key|access-?key|private-?key|auth)$/i;
