@@ -1,9 +1,15 @@
 // The POSIX sh program that stands between the provider and the broker: one envelope in, one answer out. Called as
 // `/bin/sh SHIM EVENT T GATE|OTHER`. Whatever fails in here: as GATE exit 2 with a reason on stderr, as OTHER exit 0 in
-// silence. It must never exit 0 as GATE without the broker's own word for this very process.
+// silence. As GATE it must never exit with the admitting code without the broker's own word for this very process.
 
 /** Reply FIFOs made with the run directory. The number is part of the shim's text. */
 export const SLOT_COUNT = 8;
+
+/**
+ * Exit code of an admitted gate; the outer form (render/handler-form.ts) turns it into 0 and every other but 2 into a deny.
+ * A shell that found nothing to run exits 0.
+ */
+export const ADMITTED_CODE = 90;
 
 /** Names of what the shim uses, relative to the run directory. */
 export const SHIM_LAYOUT = {
@@ -88,6 +94,7 @@ if [ ! -p "$reply" ] || [ ! -p "$run/q" ]; then fail 'the run directory is damag
       ;;
     *) fail 'the answer could not be read' ;;
   esac
+  if [ "$code" = 0 ] && [ "$kind" != OTHER ]; then leave ${ADMITTED_CODE}; fi
   leave "$code"
 } 3<>"$reply" 4>"$reply" 6<"$reply"
 fail 'the run directory is damaged'

@@ -42,7 +42,7 @@ export function createVerdictFold(original: Envelope): VerdictFold {
     get denied() {
       return deny !== undefined;
     },
-    get verdict() {
+    get verdict(): Verdict {
       if (deny !== undefined) return deny;
       const context = contexts.length === 0 ? {} : { context: contexts.join("\n\n") };
       if (rewrite !== undefined) {

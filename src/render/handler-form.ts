@@ -1,6 +1,12 @@
 // The command string the provider is given: the shim, and what the hook's outer shell says when the shim itself is gone
-// (killed, deleted, not executable). Must never let a lost shim look like an answer on a gate, nor like "go on" elsewhere:
+// (killed, deleted, emptied, a directory). Must never let a lost shim look like an answer on a gate, nor like "go on" elsewhere:
 // exit 2 on `Stop` makes the model continue, an endless and costly loop.
+
+/**
+ * What the shim exits with on a gate when the broker admitted the action. Not 0: dash exits 0 for a script that is a
+ * directory or an empty file (measured), so 0 is no evidence that the shim ran.
+ */
+const ADMITTED = 90;
 
 export interface HandlerFormOptions {
   /** Absolute path of the shim file. The run directory refuses paths with a single quote or a line break. */
@@ -28,5 +34,6 @@ export function handlerCommand({ shimPath, event, shimSeconds, gate }: HandlerFo
   }
   const call = `/bin/sh '${shimPath}' ${event} ${shimSeconds}`;
   if (!gate) return `${call} OTHER || exit 0`;
-  return `${call} GATE || { [ $? = 2 ] || echo 'bridle: guard failed; denied' >&2; exit 2; }`;
+  const outcomes = `${ADMITTED}) exit 0 ;; 2) exit 2 ;; *) echo 'bridle: guard failed; denied' >&2; exit 2 ;;`;
+  return `${call} GATE; case $? in ${outcomes} esac`;
 }

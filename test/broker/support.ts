@@ -1,0 +1,139 @@
+// Run directories and shims for the tests of this folder. Outside /tmp, because a run directory there is refused.
+
+import { type ChildProcess, spawn } from "node:child_process";
+import { randomUUID } from "node:crypto";
+import { constants } from "node:fs";
+import { mkdir, mkdtemp, open, readdir, readlink, rm } from "node:fs/promises";
+import { homedir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import { expect } from "vitest";
+import { createRunDirectory, type RunDirectory } from "../../src/broker/run-directory.ts";
+
+export async function makeScratch(): Promise<string> {
+  const cache = join(homedir(), ".cache");
+  await mkdir(cache, { recursive: true });
+  return mkdtemp(join(cache, "bridle-test-"));
+}
+
+export async function removeScratch(scratch: string): Promise<void> {
+  await rm(scratch, { recursive: true, force: true });
+}
+
+export async function makeRunDirectory(scratch: string): Promise<RunDirectory> {
+  const cwd = join(scratch, "work");
+  const parent = join(scratch, "state");
+  await mkdir(cwd, { recursive: true });
+  await mkdir(parent, { recursive: true, mode: 0o700 });
+  return createRunDirectory({ runId: `run-${randomUUID()}`, cwd, forbidden: [], parent });
+}
+
+export interface ShellResult {
+  code: number | null;
+  signal: string | null;
+  stdout: string;
+  stderr: string;
+}
+
+export interface ShellCall {
+  child: ChildProcess;
+  result: Promise<ShellResult>;
+}
+
+/** Starts argv with the envelope on stdin; the result comes when the process and its pipes are closed. */
+export function start(argv: readonly string[], stdin: string, env: Record<string, string> = {}): ShellCall {
+  const [file = "", ...args] = argv;
+  const child = spawn(file, args, { env: { PATH: "/usr/bin:/bin", ...env }, stdio: "pipe" });
+  let stdout = "";
+  let stderr = "";
+  child.stdout.setEncoding("utf8").on("data", (text: string) => {
+    stdout += text;
+  });
+  child.stderr.setEncoding("utf8").on("data", (text: string) => {
+    stderr += text;
+  });
+  child.stdin.on("error", () => {}); // the shim may end before it has read everything
+  child.stdin.end(stdin);
+  const result = new Promise<ShellResult>((resolve, reject) => {
+    child.on("error", reject);
+    child.on("close", (code, signal) => resolve({ code, signal, stdout, stderr }));
+  });
+  return { child, result };
+}
+
+/** Waits for a state of the world, with a deadline; never for a length of time. */
+export async function until(what: string, holds: () => boolean | Promise<boolean>): Promise<void> {
+  for (let tries = 0; tries < 1_000; tries += 1) {
+    if (await holds()) return;
+    await delay(10);
+  }
+  throw new Error(`never came true: ${what}`);
+}
+
+/** Opens q as a broker would, reads one request, answers with what the test wants, and waits for the shim's `D`. */
+export async function answerOnce(
+  directory: RunDirectory,
+  reply: (pid: string, slot: string) => string,
+): Promise<void> {
+  const queue = await open(directory.requestFifo, "r+");
+  try {
+    let read = "";
+    const more = async () => {
+      const { buffer, bytesRead } = await queue.read(Buffer.alloc(128));
+      read += buffer.toString("utf8", 0, bytesRead);
+    };
+    await more();
+    const [, slot = "", pid = ""] = read.split("\n")[0]?.split(" ") ?? [];
+    await writeToReader(join(directory.path, "r", slot), reply(pid, slot));
+    while (!read.includes(`D ${slot} ${pid}\n`)) await more();
+  } finally {
+    await queue.close();
+  }
+}
+
+/** Never waits for a reader: on a loaded machine the caller's deadline may have passed. */
+async function writeToReader(fifo: string, text: string): Promise<void> {
+  try {
+    const writer = await open(fifo, constants.O_WRONLY | constants.O_NONBLOCK);
+    await writer.writeFile(text);
+    await writer.close();
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "ENXIO") throw error;
+  }
+}
+
+/** A fault is told to a gate, with a reason, and to nobody else. */
+export async function expectFault(kind: "GATE" | "OTHER", call: ShellCall): Promise<void> {
+  const { code, stdout, stderr } = await call.result;
+  expect(stdout).toBe("");
+  if (kind === "OTHER") {
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+    return;
+  }
+  expect(code).toBe(2);
+  expect(stderr).toMatch(/^bridle: [^\n]+; denied\n$/);
+}
+
+/** Processes that have a file of this run directory open, for example a shim's sleep. */
+export async function holdersOf(directory: RunDirectory): Promise<number[]> {
+  const holders: number[] = [];
+  for (const name of await readdir("/proc")) {
+    const pid = Number(name);
+    if (!Number.isInteger(pid) || pid === process.pid) continue;
+    const fds = await readdir(`/proc/${name}/fd`).catch(() => []); // ended meanwhile
+    for (const fd of fds) {
+      const target = await readlink(`/proc/${name}/fd/${fd}`).catch(() => "");
+      if (target.startsWith(directory.path)) holders.push(pid);
+    }
+  }
+  return [...new Set(holders)];
+}
+
+/** A killed shim's sleep lives until its own deadline; a test need not wait for it. */
+export async function endSleepers(directory: RunDirectory): Promise<void> {
+  for (const pid of await holdersOf(directory)) process.kill(pid, "SIGKILL");
+}
+
+export async function claimsOf(directory: RunDirectory): Promise<string[]> {
+  return readdir(join(directory.path, "e"));
+}
