@@ -1,0 +1,27 @@
+// The public list, nothing else.
+
+export { type CompileOptions, compileAgentHooks } from "./compiler/compile.ts";
+export { type ExplainedRun, explain } from "./compiler/explain.ts";
+export { type HookDescription, RenderedHooks } from "./compiler/token.ts";
+export { type LoadedDeclaration, loadDeclaration } from "./declaration/load.ts";
+export type {
+  CommandEntry,
+  FunctionEntry,
+  HookAnswer,
+  HookDeclaration,
+  HookEntry,
+  HookGroup,
+} from "./declaration/types.ts";
+export { AgentHooksRefused, formatIssue, type Issue, REFUSAL_CODES, type RefusalCode } from "./errors.ts";
+export type { Json, JsonObject } from "./json.ts";
+export * from "./profile/index.ts";
+export type { ReceiptLine, ReceiptSink, StampedReceipt } from "./receipts/receipt.ts";
+export { createRedactor, type Redactor } from "./redaction/redactor.ts";
+export { escapeForTerminal, toOneLine } from "./redaction/terminal.ts";
+export type { StreamEvent } from "./render/provider.ts";
+export type { AgentEvent, HookEvent } from "./spawn/events.ts";
+export { type AdmitOptions, DEFAULT_DEADLINES, type Deadlines, type SpawnOptions } from "./spawn/options.ts";
+export type { Extinction, HookCounts, RunResult, Usage } from "./spawn/result.ts";
+export type { AgentRun } from "./spawn/run.ts";
+export type { Outcome } from "./spawn/settle.ts";
+export { spawnAgent } from "./spawn/spawn-agent.ts";

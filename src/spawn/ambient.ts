@@ -1,0 +1,173 @@
+// What isolation takes away is said, and what only narrows is kept: finds ambient hooks, rules and instructions, copies deny and
+// ask rules, reads the project's instruction file. Reads only; never runs anything it finds.
+
+import { readFile, stat } from "node:fs/promises";
+import { homedir } from "node:os";
+import { dirname, join } from "node:path";
+import { isJsonObject, type JsonObject } from "../json.ts";
+import type { Provider } from "../profile/events.ts";
+import { userCodexHome } from "./home.ts";
+
+export interface AmbientFinding {
+  readonly code: "ambient_dropped" | "ambient_unreadable";
+  readonly message: string;
+}
+
+export interface Ambient {
+  readonly findings: readonly AmbientFinding[];
+  readonly denyRules: { readonly deny: readonly string[]; readonly ask: readonly string[] };
+  readonly instructions: string | undefined;
+}
+
+/** Longest instruction file passed on, in bytes: codex's own default limit for project documents. */
+const INSTRUCTIONS_MAX_BYTES = 32 * 1024;
+
+export interface AmbientSources {
+  readonly provider: Provider;
+  readonly cwd: string;
+  readonly env: NodeJS.ProcessEnv;
+  readonly wantsRules: boolean;
+  readonly wantsInstructions: boolean;
+}
+
+export async function scanAmbient({
+  provider,
+  cwd,
+  env,
+  wantsRules,
+  wantsInstructions,
+}: AmbientSources): Promise<Ambient> {
+  const root = await findProjectRoot(cwd);
+  const folders = [...new Set([root, cwd])];
+  const findings: AmbientFinding[] = [];
+  const rules = { deny: [] as string[], ask: [] as string[] };
+  if (provider === "claude") await scanClaude({ folders, env, wantsRules }, findings, rules);
+  else await scanCodex({ folders, env }, findings);
+  const instructions = await readInstructions(provider, folders, wantsInstructions, findings);
+  return { findings, denyRules: rules, instructions };
+}
+
+/** The git root above `cwd`, else `cwd`. */
+export async function findProjectRoot(cwd: string): Promise<string> {
+  for (let folder = cwd; ; folder = dirname(folder)) {
+    if (await isThere(join(folder, ".git"))) return folder;
+    if (folder === dirname(folder)) return cwd;
+  }
+}
+
+async function scanClaude(
+  { folders, env, wantsRules }: { folders: readonly string[]; env: NodeJS.ProcessEnv; wantsRules: boolean },
+  findings: AmbientFinding[],
+  rules: { deny: string[]; ask: string[] },
+): Promise<void> {
+  const home = env.CLAUDE_CONFIG_DIR ?? join(env.HOME ?? homedir(), ".claude");
+  const files = [
+    join(home, "settings.json"),
+    ...folders.flatMap((folder) =>
+      ["settings.json", "settings.local.json"].map((name) => join(folder, ".claude", name)),
+    ),
+  ];
+  for (const file of files) {
+    const settings = await readSettings(file, findings);
+    if (settings === undefined) continue;
+    const hooks = isJsonObject(settings.hooks) ? Object.keys(settings.hooks) : [];
+    if (hooks.length > 0) findings.push(dropped(`${file}: hooks for ${hooks.join(", ")} will not run`));
+    const permissions = isJsonObject(settings.permissions) ? settings.permissions : {};
+    for (const list of ["deny", "ask"] as const) {
+      const found = Array.isArray(permissions[list])
+        ? permissions[list].filter((rule) => typeof rule === "string")
+        : [];
+      if (found.length === 0) continue;
+      if (wantsRules) rules[list].push(...found.filter((rule) => !rules[list].includes(rule)));
+      else findings.push(dropped(`${file}: ${found.length} ${list} rule(s) do not apply`));
+    }
+    if (Array.isArray(permissions.allow) && permissions.allow.length > 0)
+      findings.push(dropped(`${file}: ${permissions.allow.length} allow rule(s) do not apply`));
+  }
+  for (const folder of folders)
+    if (await isThere(join(folder, ".mcp.json")))
+      findings.push(dropped(`${join(folder, ".mcp.json")}: its MCP servers will not start`));
+}
+
+async function scanCodex(
+  { folders, env }: { folders: readonly string[]; env: NodeJS.ProcessEnv },
+  findings: AmbientFinding[],
+): Promise<void> {
+  const homes = [userCodexHome(env), ...folders.map((folder) => join(folder, ".codex"))];
+  for (const home of new Set(homes)) {
+    for (const name of ["hooks.json", "config.toml"]) {
+      const text = await readText(join(home, name), findings);
+      if (text === undefined) continue;
+      const hasHooks = name === "hooks.json" || /^\s*\[{1,2}\s*hooks\b|^\s*hooks\s*[.=]/m.test(text);
+      if (hasHooks) findings.push(dropped(`${join(home, name)}: its hooks will not run`));
+      else findings.push(dropped(`${join(home, name)}: its settings do not apply`));
+    }
+    for (const name of ["rules", "skills"])
+      if (await isThere(join(home, name))) findings.push(dropped(`${join(home, name)}: does not apply`));
+  }
+}
+
+async function readInstructions(
+  provider: Provider,
+  folders: readonly string[],
+  isWanted: boolean,
+  findings: AmbientFinding[],
+): Promise<string | undefined> {
+  const name = provider === "claude" ? "CLAUDE.md" : "AGENTS.md";
+  const texts: string[] = [];
+  for (const folder of folders) {
+    const file = join(folder, name);
+    if (!isWanted) {
+      if (await isThere(file)) findings.push(dropped(`${file}: instructions are not passed on`));
+      continue;
+    }
+    const text = await readText(file, findings);
+    if (text === undefined || text.trim() === "") continue;
+    if (Buffer.byteLength(text) > INSTRUCTIONS_MAX_BYTES) {
+      findings.push(dropped(`${file}: only its first ${INSTRUCTIONS_MAX_BYTES} bytes are passed on`));
+      texts.push(Buffer.from(text).subarray(0, INSTRUCTIONS_MAX_BYTES).toString("utf8"));
+    } else texts.push(text);
+  }
+  return texts.length === 0 ? undefined : texts.join("\n\n");
+}
+
+async function readSettings(file: string, findings: AmbientFinding[]): Promise<JsonObject | undefined> {
+  const text = await readText(file, findings);
+  if (text === undefined) return undefined;
+  try {
+    const settings: unknown = JSON.parse(text);
+    if (isJsonObject(settings)) return settings;
+    findings.push({
+      code: "ambient_unreadable",
+      message: `${file}: is not a JSON object; its deny rules, if any, do not apply`,
+    });
+  } catch (error) {
+    findings.push({
+      code: "ambient_unreadable",
+      message: `${file}: ${(error as Error).message}; its deny rules, if any, do not apply`,
+    });
+  }
+  return undefined;
+}
+
+async function readText(file: string, findings: AmbientFinding[]): Promise<string | undefined> {
+  try {
+    return await readFile(file, "utf8");
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code !== "ENOENT" && code !== "ENOTDIR")
+      findings.push({ code: "ambient_unreadable", message: `${file}: ${code}` });
+    return undefined;
+  }
+}
+
+function dropped(message: string): AmbientFinding {
+  return { code: "ambient_dropped", message };
+}
+
+function isThere(path: string): Promise<boolean> {
+  return stat(path).then(
+    () => true,
+    () => false,
+  );
+}

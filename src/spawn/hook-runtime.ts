@@ -1,0 +1,180 @@
+// Answers the hook calls of one run: envelope in, chain, verdict out, receipts beside it. Knows what must end the run.
+
+import type { BrokerAnswer, BrokerCall } from "../broker/broker.ts";
+import { type ChainStep, runChain } from "../broker/chain.ts";
+import { chainDeadlineMs } from "../compiler/deadlines.ts";
+import type { CompiledEntry, HookPlan } from "../compiler/plan.ts";
+import type { Envelope, EnvelopeContext } from "../profile/envelope-types.ts";
+import { capabilityOf, type EventName } from "../profile/events.ts";
+import type { HookExit, Verdict } from "../profile/verdict.ts";
+import { fieldSizes } from "../receipts/receipt.ts";
+import type { ReceiptWriter } from "../receipts/writer.ts";
+import type { Redactor } from "../redaction/redactor.ts";
+import type { ProviderAdapter } from "../render/provider.ts";
+import { listDifferences } from "../trust/identity.ts";
+import type { HookEvent } from "./events.ts";
+import type { HookCounts } from "./result.ts";
+
+/** More consecutive `Stop` blocks than this end the run (Dv1-10). */
+export const STOP_BLOCK_LIMIT = 8;
+
+export interface HookRuntimeOptions {
+  readonly plan: HookPlan;
+  readonly adapter: ProviderAdapter;
+  readonly context: EnvelopeContext;
+  readonly hookEnv: Readonly<Record<string, string>>;
+  readonly marker: string;
+  readonly receipts: ReceiptWriter;
+  readonly redactor: Redactor;
+  readonly onHook: (event: HookEvent) => void;
+  /** The guard path itself failed or was tampered with: the run must end as `unenforced`. */
+  readonly onUnenforced: (reason: string) => void;
+  readonly onHookLoop: (reason: string) => void;
+}
+
+export interface HookRuntime {
+  readonly counts: HookCounts;
+  /** A `UserPromptSubmit` of the main agent was denied. */
+  readonly isPromptDenied: boolean;
+  answer(event: EventName, raw: string, call: BrokerCall): Promise<BrokerAnswer>;
+  /** Runs the chain of one of our own events. */
+  runOwn(event: "agent_prompt" | "agent_exit", envelope: Envelope, signal: AbortSignal): Promise<Verdict>;
+  /** Waits for chains that were acknowledged before they ran. */
+  settle(): Promise<void>;
+}
+
+export function createHookRuntime(options: HookRuntimeOptions): HookRuntime {
+  const { plan, adapter, context, hookEnv, marker, receipts, redactor, onHook, onUnenforced, onHookLoop } =
+    options;
+  const counts: HookCounts = { fired: 0, ran: 0, denied: 0, failed: 0, late: 0 };
+  const byEvent = groupByEvent(plan.entries);
+  const acknowledged = new Set<Promise<unknown>>();
+  let isPromptDenied = false;
+  let stopBlocks = 0;
+
+  const noteStep = (event: EventName, callId: number, step: ChainStep) => {
+    if (!step.matched) return;
+    counts.ran += 1;
+    if (step.failed) counts.failed += 1;
+    receipts.write({
+      kind: "hook",
+      event,
+      call: callId,
+      hook: step.entryId,
+      decision: step.decision,
+      failed: step.failed,
+      exit: describeExit(step.exit),
+      duration_ms: Math.round(step.durationMs),
+      notes: step.notes,
+    });
+    if (step.changed) onUnenforced(`command_changed: a file of ${step.entryId} is not the one compiled`);
+  };
+
+  const decide = async (
+    event: EventName,
+    envelope: Envelope,
+    call: { id: number; signal: AbortSignal },
+  ): Promise<Verdict> => {
+    const entries: readonly CompiledEntry[] = byEvent.get(event) ?? [];
+    const startedAt = performance.now();
+    counts.fired += 1;
+    const matched: string[] = [];
+    const { verdict } = await runChain({
+      event,
+      envelope,
+      entries,
+      cwd: context.cwd,
+      hookEnv,
+      marker,
+      signal: call.signal,
+      deadlineMs: chainDeadlineMs(entries),
+      checkFiles: listDifferences,
+      onStep: (step) => {
+        if (step.matched) matched.push(step.entryId);
+        noteStep(event, call.id, step);
+      },
+    });
+    const durationMs = Math.round(performance.now() - startedAt);
+    const { tool_name: toolName, tool_use_id: toolUseId, agent_id: agentId } = envelope;
+    receipts.write({
+      kind: "fired",
+      event,
+      call: call.id,
+      fields: fieldSizes(envelope),
+      ...(typeof toolName === "string" ? { tool_name: toolName } : {}),
+      ...(typeof toolUseId === "string" ? { tool_use_id: toolUseId } : {}),
+      ...(typeof agentId === "string" ? { agent_id: agentId } : {}),
+      matched,
+    });
+    receipts.write({
+      kind: "verdict",
+      event,
+      call: call.id,
+      decision: verdict.decision,
+      duration_ms: durationMs,
+      in_time: !call.signal.aborted,
+    });
+    if (call.signal.aborted) counts.late += 1;
+    if (verdict.decision === "deny") counts.denied += 1;
+    onHook({
+      type: "hook",
+      event,
+      decision: verdict.decision,
+      ...(verdict.decision === "deny" ? { reason: redactor.text(verdict.reason) } : {}),
+      ...(typeof toolName === "string" ? { toolName } : {}),
+      matched,
+      durationMs,
+    });
+    return verdict;
+  };
+
+  const track = (chain: Promise<unknown>) => {
+    const tracked = chain.catch((error: unknown) =>
+      onUnenforced(`hook_chain_failed: ${redactor.text(String(error))}`),
+    );
+    acknowledged.add(tracked);
+    void tracked.finally(() => acknowledged.delete(tracked));
+  };
+
+  const watchLoops = (event: EventName, verdict: Verdict, envelope: Envelope) => {
+    if (event === "UserPromptSubmit" && verdict.decision === "deny" && envelope.agent_id === undefined)
+      isPromptDenied = true;
+    if (event !== "Stop") return;
+    stopBlocks = verdict.decision === "deny" ? stopBlocks + 1 : 0;
+    if (stopBlocks > STOP_BLOCK_LIMIT)
+      onHookLoop(`stop_hook_loop: Stop was blocked ${stopBlocks} times in a row`);
+  };
+
+  return {
+    counts,
+    get isPromptDenied() {
+      return isPromptDenied;
+    },
+    async answer(event, raw, { callId, signal }) {
+      const envelope = adapter.decodeEnvelope(event, raw, context);
+      if (!capabilityOf(event).awaited) {
+        track(decide(event, envelope, { id: callId, signal: new AbortController().signal }));
+        return adapter.encodeVerdict(event, { decision: "none" });
+      }
+      const verdict = await decide(event, envelope, { id: callId, signal });
+      watchLoops(event, verdict, envelope);
+      return adapter.encodeVerdict(event, verdict);
+    },
+    runOwn: (event, envelope, signal) => decide(event, envelope, { id: 0, signal }),
+    async settle() {
+      while (acknowledged.size > 0) await Promise.all(acknowledged);
+    },
+  };
+}
+
+function describeExit(exit: HookExit | undefined): string {
+  if (exit === undefined) return "not run";
+  if (exit.kind === "exit") return `exit ${exit.code}`;
+  return exit.kind === "signal" ? exit.signal : exit.kind;
+}
+
+function groupByEvent(entries: readonly CompiledEntry[]): Map<EventName, CompiledEntry[]> {
+  const groups = new Map<EventName, CompiledEntry[]>();
+  for (const entry of entries) groups.set(entry.event, [...(groups.get(entry.event) ?? []), entry]);
+  return groups;
+}

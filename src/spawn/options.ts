@@ -1,0 +1,164 @@
+// Everything a caller can say about one run, and the checks that need no process.
+
+import { stat } from "node:fs/promises";
+import { isAbsolute } from "node:path";
+import type { RenderedHooks } from "../compiler/token.ts";
+import type { Issue } from "../errors.ts";
+import type { JsonObject } from "../json.ts";
+import type { ReceiptSink } from "../receipts/receipt.ts";
+import type { RunOptions } from "../render/provider.ts";
+
+/** Every wait of a run, in milliseconds. Docs: docs/SPAWN.md. */
+export interface Deadlines {
+  /** Until the provider has shown that our hooks are live. @default 15000 */
+  attestMs?: number;
+  /** Longest silence on the provider's stdout. @default 900000 (15 min) */
+  idleMs?: number | "off";
+  /** The whole run. @default 7200000 (2 h) */
+  wallMs?: number | "off";
+  /** From the provider's final message to its exit. @default 10000 */
+  lingerMs?: number;
+  /** From the provider's exit to the end of its output. @default 2000 */
+  drainMs?: number;
+  /** From the clean stop to KILL. @default 5000 */
+  stopMs?: number;
+}
+
+export interface AdmitOptions {
+  /** Copies the deny and ask rules of ambient claude settings into the run: they only narrow. @default true */
+  denyRules?: boolean;
+  /** `project` passes the text of the project's CLAUDE.md / AGENTS.md, never the source. @default "project" */
+  instructions?: "project" | "none";
+}
+
+export interface SpawnOptions {
+  /** The token from `compileAgentHooks`; nothing else is taken. */
+  hooks: RenderedHooks;
+  /** Handed over on stdin, never on argv. */
+  prompt: string;
+  /** Absolute working directory of the agent; must exist. */
+  cwd: string;
+  model?: string;
+  /** claude's permission mode. @default "default" */
+  permissionMode?: string;
+  /** codex's sandbox. @default "workspace-write" */
+  sandbox?: RunOptions["sandbox"];
+  /** claude: the exact tool set. */
+  tools?: readonly string[];
+  /** claude: tools that run without asking. */
+  allowedTools?: readonly string[];
+  /** claude: tools that never run. */
+  disallowedTools?: readonly string[];
+  /** Further directories the agent may use. */
+  addDirs?: readonly string[];
+  /** MCP servers by name; rendered into 0600 files, never onto argv. */
+  mcpServers?: Readonly<Record<string, JsonObject>>;
+  /** claude settings keys or codex `-c` keys the caller admits on purpose. */
+  providerConfig?: JsonObject;
+  /** claude: most agentic turns. */
+  maxTurns?: number;
+  /** Provider session id to go on with; needs a session kept by an earlier run (`keepSession`). */
+  resume?: string;
+  /** Keeps the session so that it can be resumed. @default false */
+  keepSession?: boolean;
+  /** Lets a resumed session run under other blocking hooks than it was recorded with. @default false */
+  allowHookChange?: boolean;
+  /** `user` lends the user's login to the run; `run` gives it an empty home. Neither lends hooks or settings. @default "user" */
+  configHome?: "user" | "run";
+  admit?: AdmitOptions;
+  /** Further arguments for the CLI. One that would undo the isolation refuses (`argument_conflict`). */
+  extraArgs?: readonly string[];
+  /** Names of variables passed on from this process, beside the allowlist. */
+  passEnv?: readonly string[];
+  /** Further variables for the agent. */
+  env?: Readonly<Record<string, string>>;
+  /** Passes the proxy variables on. @default false */
+  proxies?: boolean;
+  /** Further values that must never be shown or written. */
+  secrets?: readonly string[];
+  deadlines?: Deadlines;
+  /** Stops the run when aborted. */
+  signal?: AbortSignal;
+  /** Folder of the receipt files. @default the state directory's `receipts` */
+  receiptsDir?: string;
+  /** Takes the receipts instead of a file. */
+  receiptSink?: ReceiptSink;
+  /** Folder under which the private run directory is made. @default chosen outside every place the agent may write */
+  runDirParent?: string;
+  /** The environment everything is taken from. @default process.env */
+  baseEnv?: NodeJS.ProcessEnv;
+}
+
+export interface ResolvedDeadlines {
+  readonly attestMs: number;
+  readonly idleMs: number | undefined;
+  readonly wallMs: number | undefined;
+  readonly lingerMs: number;
+  readonly drainMs: number;
+  readonly stopMs: number;
+}
+
+export const DEFAULT_DEADLINES = {
+  attestMs: 15_000,
+  idleMs: 15 * 60_000,
+  wallMs: 2 * 60 * 60_000,
+  lingerMs: 10_000,
+  drainMs: 2_000,
+  stopMs: 5_000,
+} as const;
+
+/** Node's timers wrap above this. */
+const TIMER_MAX_MS = 2 ** 31 - 1;
+
+export function resolveDeadlines(deadlines: Deadlines = {}): ResolvedDeadlines {
+  const merged = { ...DEFAULT_DEADLINES, ...deadlines };
+  const off = (value: number | "off") => (value === "off" ? undefined : value);
+  return { ...merged, idleMs: off(merged.idleMs), wallMs: off(merged.wallMs) };
+}
+
+/** Problems of the options that no provider needs to be asked about. */
+export async function checkSpawnOptions(options: SpawnOptions): Promise<Issue[]> {
+  const issues: Issue[] = [];
+  const invalid = (path: string, message: string, hint = "") =>
+    issues.push({ code: "option_invalid", path, message, hint });
+  const { prompt, cwd, deadlines = {} } = options;
+  if (typeof prompt !== "string" || prompt.trim() === "")
+    invalid("prompt", "must be a string that is not blank");
+  if (typeof cwd !== "string" || !isAbsolute(cwd)) {
+    invalid(
+      "cwd",
+      `expected an absolute path, got ${JSON.stringify(cwd) ?? "nothing"}`,
+      "a daemon has no working directory worth guessing",
+    );
+  } else if (!(await isDirectory(cwd))) invalid("cwd", `${cwd} is not a directory`);
+  for (const [index, folder] of (options.addDirs ?? []).entries()) {
+    if (!isAbsolute(folder) || !(await isDirectory(folder)))
+      invalid(`addDirs[${index}]`, `${JSON.stringify(folder)} is not an absolute directory`);
+  }
+  for (const [name, value] of Object.entries(deadlines)) {
+    if (!Object.hasOwn(DEFAULT_DEADLINES, name))
+      invalid(`deadlines.${name}`, "unknown deadline", `known: ${Object.keys(DEFAULT_DEADLINES).join(", ")}`);
+    else if (value === "off" && (name === "idleMs" || name === "wallMs")) continue;
+    else if (typeof value !== "number" || !(value > 0) || value > TIMER_MAX_MS) {
+      issues.push({
+        code: "deadline_invalid",
+        path: `deadlines.${name}`,
+        message: `expected milliseconds, got ${JSON.stringify(value)}`,
+        hint: `more than 0 and at most ${TIMER_MAX_MS}`,
+      });
+    }
+  }
+  for (const [name, value] of Object.entries(options.env ?? {})) {
+    if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(name)) invalid(`env.${name}`, "is not a variable name");
+    else if (typeof value !== "string" || value.includes("\0"))
+      invalid(`env.${name}`, "must be a string without NUL");
+  }
+  return issues;
+}
+
+function isDirectory(path: string): Promise<boolean> {
+  return stat(path).then(
+    (found) => found.isDirectory(),
+    () => false,
+  );
+}

@@ -1,0 +1,81 @@
+// What is checked again for each run before any process: options, arguments, the provider's binary, the guards' bytes.
+
+import { realpath } from "node:fs/promises";
+import type { HookPlan } from "../compiler/plan.ts";
+import { type Issue, refuseIfAny } from "../errors.ts";
+import type { ProviderAdapter, RunOptions } from "../render/provider.ts";
+import { describeDifference, listDifferences } from "../trust/identity.ts";
+import { checkSpawnOptions, type SpawnOptions } from "./options.ts";
+
+/** Throws `AgentHooksRefused` with every problem, or returns the run's options with a real `cwd`. */
+export async function precheckRun(
+  plan: HookPlan,
+  adapter: ProviderAdapter,
+  options: SpawnOptions,
+): Promise<RunOptions> {
+  const issues = await checkSpawnOptions(options);
+  const runOptions = toRunOptions(options);
+  issues.push(...adapter.checkOptions(runOptions, passedEnv(options)), ...(await checkBytes(plan)));
+  refuseIfAny(issues);
+  return { ...runOptions, cwd: await realpath(options.cwd) };
+}
+
+/** The variables a caller adds, by `env` or by name, as the conflict check must see them. */
+function passedEnv({ env = {}, passEnv = [], baseEnv = process.env }: SpawnOptions): Record<string, string> {
+  return { ...Object.fromEntries(passEnv.map((name) => [name, baseEnv[name] ?? ""])), ...env };
+}
+
+/** `provider_changed` and `command_changed`; called again just before exec. */
+export async function checkBytes(plan: HookPlan): Promise<Issue[]> {
+  const issues: Issue[] = [];
+  const changed = await describeDifference(plan.binary.identity);
+  if (changed !== undefined)
+    issues.push({ code: "provider_changed", path: "binary", message: changed, hint: "compile again" });
+  for (const entry of plan.entries) {
+    if (entry.type !== "command") continue;
+    for (const message of await listDifferences(entry.files)) {
+      issues.push({
+        code: "command_changed",
+        path: entry.id,
+        message,
+        hint: "compile again if the change is yours",
+      });
+    }
+  }
+  return issues;
+}
+
+function toRunOptions(options: SpawnOptions): RunOptions {
+  const {
+    cwd,
+    model,
+    permissionMode,
+    sandbox,
+    tools,
+    allowedTools,
+    disallowedTools,
+    addDirs,
+    mcpServers,
+    providerConfig,
+  } = options;
+  const { maxTurns, resume, keepSession, configHome = "user", extraArgs } = options;
+  const given = {
+    model,
+    permissionMode,
+    sandbox,
+    tools,
+    allowedTools,
+    disallowedTools,
+    addDirs,
+    mcpServers,
+    providerConfig,
+    maxTurns,
+    resume,
+    keepSession,
+    extraArgs,
+  };
+  const set = Object.fromEntries(
+    Object.entries(given).filter(([, value]) => value !== undefined),
+  ) as Partial<RunOptions>;
+  return { cwd, configHome, ...set };
+}

@@ -1,0 +1,28 @@
+// Receipts of a run that may never be: kept in memory until the run is admitted, so that a veto leaves no file behind.
+
+import type { ReceiptLine } from "../receipts/receipt.ts";
+import type { ReceiptWriter } from "../receipts/writer.ts";
+
+export interface BufferedReceipts extends ReceiptWriter {
+  /** From here lines go to `writer`, the kept ones first. */
+  admit(writer: ReceiptWriter): void;
+}
+
+export function bufferReceipts(): BufferedReceipts {
+  const kept: ReceiptLine[] = [];
+  let target: ReceiptWriter | undefined;
+  return {
+    get path() {
+      return target?.path;
+    },
+    write(line) {
+      if (target === undefined) kept.push(line);
+      else target.write(line);
+    },
+    admit(writer) {
+      target = writer;
+      for (const line of kept.splice(0)) writer.write(line);
+    },
+    close: async () => target?.close(),
+  };
+}

@@ -1,0 +1,17 @@
+// What a caller holds while an agent runs.
+
+import type { AgentEvent } from "./events.ts";
+import type { RunResult } from "./result.ts";
+
+export interface AgentRun extends AsyncIterable<AgentEvent>, AsyncDisposable {
+  /** Run id; also in every envelope, receipt and event. */
+  readonly id: string;
+  /** Process id of the provider CLI. */
+  readonly pid: number;
+  /** Always resolves, whatever happened. */
+  readonly result: Promise<RunResult>;
+  /** Clean stop, then KILL after `stopMs`. Resolves with the result. */
+  stop(reason?: string): Promise<RunResult>;
+  /** Asks the provider to interrupt its turn. The run then ends by itself, or after `stopMs`. */
+  interrupt(): Promise<RunResult>;
+}

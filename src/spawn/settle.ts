@@ -1,0 +1,79 @@
+// Decides outcome and reason from what was seen, once, at the end. Pure: the same facts always settle the same way.
+
+/** How a run ended. `refused` and `lost` never come from here: the first is decided before the run, the second by recovery. */
+export type Outcome =
+  | "success"
+  | "failed"
+  | "prompt_blocked"
+  | "incomplete"
+  | "interrupted"
+  | "timed_out"
+  | "unenforced"
+  | "refused"
+  | "lost";
+
+/** Why Bridle itself ended the run; the first to say so wins. */
+export type StopCause =
+  | { readonly kind: "stopped" | "aborted" | "interrupted"; readonly reason: string }
+  | { readonly kind: "idle" | "wall" | "lingered" }
+  | { readonly kind: "unenforced" | "hook_loop"; readonly reason: string };
+
+export interface RunFacts {
+  /** The last final message of the provider, if any. */
+  readonly finalMessage:
+    | { readonly status: "ok" | "error" | "prompt_blocked" | "interrupted"; readonly reason: string }
+    | undefined;
+  /** A `UserPromptSubmit` hook of ours denied. */
+  readonly isPromptDenied: boolean;
+  readonly exitCode: number | null;
+  readonly signal: string | null;
+  readonly spawnError: string | undefined;
+  readonly stopCause: StopCause | undefined;
+  /** The output ended inside a line. */
+  readonly isTruncated: boolean;
+  readonly isAttested: boolean;
+  /** Faults of the guard path that were seen, whatever else happened. */
+  readonly faults: readonly string[];
+}
+
+export interface Settlement {
+  readonly outcome: Outcome;
+  readonly reason: string;
+}
+
+/** `success` needs attested hooks, no fault, the provider's final message and a clean exit (P10). */
+export function settleRun(facts: RunFacts): Settlement {
+  const { finalMessage, stopCause, exitCode, signal, faults } = facts;
+  if (stopCause?.kind === "unenforced") return { outcome: "unenforced", reason: stopCause.reason };
+  if (faults.length > 0) return { outcome: "unenforced", reason: faults[0] ?? "fault" };
+  if (stopCause?.kind === "hook_loop") return { outcome: "failed", reason: stopCause.reason };
+  if (facts.isPromptDenied || finalMessage?.status === "prompt_blocked")
+    return { outcome: "prompt_blocked", reason: "a UserPromptSubmit hook denied the prompt" };
+  if (stopCause?.kind === "idle" || stopCause?.kind === "wall")
+    return { outcome: "timed_out", reason: stopCause.kind };
+  if (stopCause !== undefined && "reason" in stopCause)
+    return { outcome: "interrupted", reason: stopCause.reason };
+  if (facts.spawnError !== undefined)
+    return { outcome: "failed", reason: `spawn_failed: ${facts.spawnError}` };
+  if (facts.isTruncated) return { outcome: "incomplete", reason: "output_truncated" };
+  if (finalMessage === undefined) {
+    if (exitCode === 0) return { outcome: "incomplete", reason: "exited 0 without a final message" };
+    return {
+      outcome: "failed",
+      reason: signal === null ? `spawn_exited_early: exit ${exitCode}` : `killed by ${signal}`,
+    };
+  }
+  if (finalMessage.status === "interrupted") return { outcome: "interrupted", reason: finalMessage.reason };
+  if (finalMessage.status === "error") return { outcome: "failed", reason: finalMessage.reason };
+  if (stopCause?.kind !== "lingered" && exitCode !== 0) {
+    return {
+      outcome: "failed",
+      reason:
+        signal === null
+          ? `exit ${exitCode} after a final message`
+          : `killed by ${signal} after a final message`,
+    };
+  }
+  if (!facts.isAttested) return { outcome: "unenforced", reason: "the hooks were not attested" };
+  return { outcome: "success", reason: stopCause?.kind === "lingered" ? "lingered" : finalMessage.reason };
+}

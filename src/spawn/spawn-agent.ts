@@ -1,0 +1,462 @@
+// spawnAgent: checks, agent_prompt, run directory, preflight, prompt, supervision, agent_exit. In this order, each step once.
+
+import { randomUUID } from "node:crypto";
+import { type Broker, startBroker } from "../broker/broker.ts";
+import { verifyRunDirectory } from "../broker/run-directory-identity.ts";
+import type { HookPlan } from "../compiler/plan.ts";
+import { planOf } from "../compiler/token.ts";
+import { AgentHooksRefused, type Issue, refuseIfAny } from "../errors.ts";
+import { buildHookEnv } from "../exec/hook-env.ts";
+import { baseEnvelope } from "../profile/envelope.ts";
+import type { EnvelopeContext } from "../profile/envelope-types.ts";
+import { capabilityOf } from "../profile/events.ts";
+import { createReceiptWriter, stateDirectory } from "../receipts/writer.ts";
+import { createRedactor, type Redactor } from "../redaction/redactor.ts";
+import type { PreflightReport, ProviderAdapter, RunOptions } from "../render/provider.ts";
+import { adapterFor } from "../render/registry.ts";
+import { type ProviderChild, startChild } from "./child.ts";
+import { createEventQueue, type EventQueue } from "./events.ts";
+import { createFinisher, type Finish } from "./finish.ts";
+import { refuseDotEnv } from "./home.ts";
+import { createHookRuntime, type HookRuntime } from "./hook-runtime.ts";
+import { type ResolvedDeadlines, resolveDeadlines, type SpawnOptions } from "./options.ts";
+import { checkBytes, precheckRun } from "./precheck.ts";
+import { channelOfChild, channelOfOwnProcess, createLineHub } from "./preflight-channel.ts";
+import { type BufferedReceipts, bufferReceipts } from "./receipt-buffer.ts";
+import type { RunResult } from "./result.ts";
+import type { AgentRun } from "./run.ts";
+import { fingerprintGates, saveSession } from "./session-record.ts";
+import { findAlteredFiles, type RunLayout, setUpRun } from "./set-up.ts";
+import { type StopCause, settleRun } from "./settle.ts";
+import { sweepTree } from "./stop.ts";
+import { type Supervision, superviseChild } from "./supervise.ts";
+
+/** Everything a run's steps share. Made once, before agent_prompt. */
+interface RunScope {
+  readonly plan: HookPlan;
+  readonly adapter: ProviderAdapter;
+  readonly options: SpawnOptions;
+  readonly runOptions: RunOptions;
+  readonly deadlines: ResolvedDeadlines;
+  readonly runId: string;
+  readonly sessionId: string;
+  readonly redactor: Redactor;
+  readonly receipts: BufferedReceipts;
+  readonly runtime: HookRuntime;
+  readonly warnings: { code: string; message: string }[];
+  /** Set once there is something to end. */
+  readonly ender: { end(cause: StopCause): void };
+}
+
+/**
+ * Starts one agent under the hooks of a token. Resolves when the provider has shown that exactly those hooks are live and the
+ * prompt was handed over.
+ *
+ * @throws AgentHooksRefused
+ * - before any process and without a trace: `token_forged`, `option_invalid`, `deadline_invalid`, `argument_conflict`,
+ *   `provider_changed`, `command_changed`, `prompt_denied`;
+ * - after `agent_prompt` passed, with `agent_exit` fired (outcome `refused`) and everything removed: `run_dir_unsafe`,
+ *   `run_home_unsafe`, `resume_mismatch`, `provider_policy`, `attestation_failed`, `provider_unsupported`.
+ * @example
+ * const run = await spawnAgent({ hooks, prompt: "Fix the failing test", cwd: "/srv/project" });
+ * for await (const event of run) if (event.type === "message") console.log(event.text);
+ * const { outcome, reason } = await run.result;
+ */
+export async function spawnAgent(options: SpawnOptions): Promise<AgentRun> {
+  const plan = planOf(options.hooks);
+  const adapter = adapterFor(plan.provider);
+  const runOptions = await precheckRun(plan, adapter, options);
+  options.signal?.throwIfAborted();
+  const queueControl = { pause: () => {}, resume: () => {} };
+  const runId = randomUUID();
+  const queue = createEventQueue(runId, {
+    onFull: () => queueControl.pause(),
+    onDrained: () => queueControl.resume(),
+  });
+  const scope = createScope({ plan, adapter, options, runOptions, runId }, (event) => queue.push(event));
+  const prompt = await decidePrompt(scope);
+
+  const startedAt = performance.now();
+  const finish = createFinisher({ ...scope, startedAt, queue });
+  let layout: RunLayout | undefined;
+  let broker: Broker | undefined;
+  let child: ProviderChild | undefined;
+  try {
+    await admitReceipts(scope, prompt);
+    layout = await setUpRun({ ...scope, marker: runId });
+    noteLayout(scope, layout);
+    broker = await openBroker(scope, layout);
+    const started = await startAttested(
+      scope,
+      layout,
+      (event) => queue.push(event),
+      (spawned) => {
+        child = spawned;
+      },
+    );
+    queueControl.pause = () => void started.child.stdout.pause();
+    queueControl.resume = () => void started.child.stdout.resume();
+    handOver(scope, started, prompt, layout);
+    const live: LiveRun = { layout, broker, finish, ...started };
+    return createRun(scope, live, queue, superviseToEnd(scope, live));
+  } catch (error) {
+    const extinction =
+      child === undefined ? undefined : await sweepTree({ groupId: child.groupId, marker: runId });
+    await broker?.close();
+    await layout?.remove();
+    const issues = error instanceof AgentHooksRefused ? error.issues.map(({ code }) => code) : [];
+    await finish({
+      settlement: {
+        outcome: issues.length > 0 ? "refused" : "failed",
+        reason: issues.join(", ") || scope.redactor.text(String(error)),
+      },
+      exit: { code: null, signal: null },
+      extinction: extinction ?? { state: "swept", method: "nothing was started", survivors: [] },
+      stderr: child?.stderrTail() ?? "",
+    });
+    if (error instanceof AgentHooksRefused)
+      throw new AgentHooksRefused(redactIssues(error.issues, scope.redactor), { runId, cause: error });
+    throw error;
+  }
+}
+
+function createScope(
+  base: Pick<RunScope, "plan" | "adapter" | "options" | "runOptions" | "runId">,
+  onHook: Parameters<typeof createHookRuntime>[0]["onHook"],
+): RunScope {
+  const { plan, adapter, options, runOptions, runId } = base;
+  const env = options.baseEnv ?? process.env;
+  const sessionId =
+    plan.provider === "claude" && options.resume !== undefined ? options.resume : randomUUID();
+  const redactor = createRedactor({
+    env: { ...env, ...options.env },
+    values: [...(options.secrets ?? []), ...entrySecrets(plan)],
+  });
+  const receipts = bufferReceipts();
+  const ender: RunScope["ender"] = { end: () => {} };
+  const context: EnvelopeContext = {
+    provider: plan.provider,
+    sessionId,
+    runId,
+    cwd: runOptions.cwd,
+    ...(options.model === undefined ? {} : { model: options.model }),
+    ...(options.permissionMode === undefined ? {} : { permissionMode: options.permissionMode }),
+  };
+  const runtime = createHookRuntime({
+    plan,
+    adapter,
+    context,
+    hookEnv: buildHookEnv({
+      hookPath: plan.hookPath,
+      base: env,
+      projectDir: plan.projectRoot,
+      runId,
+      entryEnv: {},
+      marker: runId,
+    }),
+    marker: runId,
+    receipts,
+    redactor,
+    onHook,
+    onUnenforced: (reason) => ender.end({ kind: "unenforced", reason }),
+    onHookLoop: (reason) => ender.end({ kind: "hook_loop", reason }),
+  });
+  const deadlines = resolveDeadlines(options.deadlines);
+  return { ...base, deadlines, sessionId, redactor, receipts, runtime, warnings: [], ender };
+}
+
+/** What a declaration puts into a guard's environment is treated as secret when its name says so. */
+function entrySecrets(plan: HookPlan): string[] {
+  return plan.entries
+    .flatMap((entry) => (entry.type === "command" ? Object.entries(entry.env) : []))
+    .filter(([name]) => /key|token|secret|passw|credential/i.test(name))
+    .map(([, value]) => value);
+}
+
+/** Runs agent_prompt. Returns the prompt with added context, or throws `prompt_denied` (P3: nothing was started). */
+async function decidePrompt({
+  plan,
+  options,
+  runOptions,
+  runtime,
+  runId,
+  sessionId,
+  redactor,
+}: RunScope): Promise<string> {
+  const context = { provider: plan.provider, sessionId, runId, cwd: runOptions.cwd };
+  const envelope = {
+    ...baseEnvelope("agent_prompt", context),
+    prompt: options.prompt,
+    permission_mode: options.permissionMode ?? "default",
+    ...(options.model === undefined ? {} : { model: options.model }),
+  };
+  const signal = options.signal ?? new AbortController().signal;
+  const verdict = await runtime.runOwn("agent_prompt", envelope, signal);
+  options.signal?.throwIfAborted();
+  if (verdict.decision === "deny") {
+    const issue: Issue = {
+      code: "prompt_denied",
+      path: "agent_prompt",
+      message: redactor.text(verdict.reason),
+      hint: "",
+    };
+    throw new AgentHooksRefused([issue]);
+  }
+  return verdict.context === undefined ? options.prompt : `${options.prompt}\n\n${verdict.context}`;
+}
+
+async function admitReceipts(
+  { plan, options, runOptions, receipts, redactor, runId, sessionId }: RunScope,
+  prompt: string,
+): Promise<void> {
+  const directory = options.receiptsDir ?? `${stateDirectory(options.baseEnv)}/receipts`;
+  const writer = await createReceiptWriter({ runId, redactor, sink: options.receiptSink, directory });
+  writer.write({
+    kind: "run_started",
+    provider: plan.provider,
+    provider_version: plan.binary.version,
+    binary_sha256: plan.binary.identity.sha256,
+    digest: plan.digest,
+    prove: plan.prove,
+    cwd: runOptions.cwd,
+    session_id: sessionId,
+    prompt_bytes: Buffer.byteLength(prompt),
+  });
+  receipts.admit(writer);
+}
+
+function noteLayout(
+  { plan, receipts, warnings }: RunScope,
+  { rendered, environment, ambient }: RunLayout,
+): void {
+  const files = rendered.files.map(({ path, mode, content }) => ({
+    path,
+    mode: mode.toString(8).padStart(4, "0"),
+    bytes: Buffer.byteLength(content),
+  }));
+  receipts.write({
+    kind: "rendered",
+    events: plan.events,
+    files,
+    env_names: Object.keys(environment.env).sort(),
+    dropped_env_names: environment.dropped,
+  });
+  warnings.push(...ambient.findings);
+  if (environment.dropped.length > 0)
+    warnings.push({ code: "env_dropped", message: `not passed on: ${environment.dropped.join(", ")}` });
+  for (const warning of warnings) receipts.write({ kind: "warning", ...warning });
+}
+
+function openBroker(
+  { plan, runtime, receipts, redactor, ender }: RunScope,
+  { runDirectory }: RunLayout,
+): Promise<Broker> {
+  return startBroker({
+    runDirectory,
+    events: plan.events,
+    answer: runtime.answer,
+    deadlineMs: (event) => ((plan.deadlines[event]?.shimSeconds ?? 2) - 1) * 1000,
+    isGate: (event) => capabilityOf(event).role === "gate",
+    onFault: ({ kind, event, detail }) => {
+      receipts.write({
+        kind: "fault",
+        fault: kind,
+        ...(event === undefined ? {} : { event }),
+        detail: redactor.text(detail),
+      });
+      if (kind === "late") runtime.counts.late += 1;
+      const concernsGate = event === undefined || event === "Stop" || capabilityOf(event).role === "gate";
+      if (concernsGate) ender.end({ kind: "unenforced", reason: `${kind}: ${redactor.text(detail)}` });
+    },
+  });
+}
+
+interface Started {
+  readonly child: ProviderChild;
+  readonly supervision: Supervision;
+  readonly report: PreflightReport;
+}
+
+/** Starts the CLI and attests the hooks: claude over the started CLI's own pipes, codex by a process of its own before it. */
+async function startAttested(
+  scope: RunScope,
+  layout: RunLayout,
+  onEvent: Parameters<typeof superviseChild>[0]["onEvent"],
+  onStarted: (child: ProviderChild) => void,
+): Promise<Started> {
+  const { plan, adapter, deadlines, receipts, redactor, options, ender, runId } = scope;
+  const { rendered, context, environment, runDirectory } = layout;
+  const start = { program: plan.binary.identity.path, env: environment.env, cwd: context.options.cwd };
+  const timeout = AbortSignal.timeout(deadlines.attestMs);
+  const signal = options.signal === undefined ? timeout : AbortSignal.any([timeout, options.signal]);
+  const attest = async (channel: Parameters<typeof adapter.preflight>[3]): Promise<PreflightReport> => {
+    const report = await adapter
+      .preflight(plan, context, rendered, channel)
+      .catch((error: unknown): PreflightReport => {
+        if (options.signal?.aborted === true) throw options.signal.reason;
+        const message = timeout.aborted ? `no attestation within ${deadlines.attestMs} ms` : String(error);
+        return {
+          issues: [{ code: "attestation_failed", path: "preflight", message, hint: "" }],
+          foreignHooks: [],
+          capabilities: {},
+        };
+      });
+    const codes = report.issues.map(({ code, message }) => redactor.text(`${code}: ${message}`));
+    receipts.write({
+      kind: "preflighted",
+      attested: codes.length === 0,
+      issues: codes,
+      foreign_hooks: report.foreignHooks.length,
+    });
+    refuseIfAny(report.issues);
+    return report;
+  };
+
+  const ownReport =
+    rendered.preflightArgv === undefined ? undefined : await attest(channelOfOwnProcess(start, signal));
+  if (plan.provider === "codex") await refuseDotEnv(context.providerHome);
+  refuseIfAny(await checkBytes(plan));
+  const altered = [
+    ...(await verifyRunDirectory(runDirectory)),
+    ...(await findAlteredFiles(runDirectory, rendered)),
+  ];
+  if (altered.length > 0)
+    refuseIfAny([
+      {
+        code: "run_dir_unsafe",
+        path: runDirectory.path,
+        message: `changed before the start: ${altered.join(", ")}`,
+        hint: "",
+      },
+    ]);
+
+  const child = await startChild({ ...start, argv: rendered.argv });
+  onStarted(child);
+  const lines = createLineHub();
+  const supervision = superviseChild({
+    child,
+    adapter,
+    deadlines,
+    marker: runId,
+    lines,
+    onEvent,
+    redact: redactor.text,
+  });
+  ender.end = supervision.end;
+  const report = ownReport ?? (await attest(channelOfChild(child, lines, signal)));
+  return { child, supervision, report };
+}
+
+function handOver(
+  { adapter, options }: RunScope,
+  { child, supervision }: Started,
+  prompt: string,
+  { context }: RunLayout,
+): void {
+  const { bytes, end } = adapter.encodePrompt(prompt, context);
+  child.stdin.write(bytes);
+  if (end) child.stdin.end();
+  supervision.startClock();
+  const { signal } = options;
+  const onAbort = () => supervision.end({ kind: "aborted", reason: "aborted" });
+  if (signal?.aborted === true) onAbort();
+  signal?.addEventListener("abort", onAbort, { once: true });
+  void supervision.ended.then(() => signal?.removeEventListener("abort", onAbort));
+}
+
+interface LiveRun {
+  readonly layout: RunLayout;
+  readonly broker: Broker;
+  readonly child: ProviderChild;
+  readonly supervision: Supervision;
+  readonly report: PreflightReport;
+  readonly finish: Finish;
+}
+
+/** From the hand-over to the result. Never rejects: what goes wrong at the end is said in the result. */
+async function superviseToEnd(
+  scope: RunScope,
+  { layout, broker, child, supervision, report, finish }: LiveRun,
+): Promise<RunResult> {
+  const { runtime, receipts } = scope;
+  const { exit, extinction, isTruncated, stopCause } = await supervision.ended;
+  const faults = (await verifyRunDirectory(layout.runDirectory)).map((detail) => `tampered: ${detail}`);
+  for (const detail of faults) receipts.write({ kind: "fault", fault: "tampered", detail });
+  await broker.close();
+  await runtime.settle();
+  await tidy(scope, layout, supervision);
+  const settlement = settleRun({
+    finalMessage: supervision.summary.finalMessage,
+    isPromptDenied: runtime.isPromptDenied,
+    exitCode: exit.code,
+    signal: exit.signal,
+    spawnError: undefined,
+    stopCause,
+    isTruncated,
+    isAttested: report.issues.length === 0,
+    faults,
+  });
+  return finish({
+    settlement,
+    exit,
+    extinction,
+    stderr: child.stderrTail(),
+    summary: supervision.summary,
+    report,
+  });
+}
+
+async function tidy(
+  { plan, options, runOptions, warnings }: RunScope,
+  layout: RunLayout,
+  { summary }: Supervision,
+): Promise<void> {
+  const warn = (code: string) => (error: unknown) => void warnings.push({ code, message: String(error) });
+  if (options.keepSession === true && summary.providerSessionId !== undefined) {
+    const { provider, digest } = plan;
+    const record = {
+      provider,
+      cwd: runOptions.cwd,
+      digest,
+      gates: fingerprintGates(plan),
+      home: layout.context.providerHome,
+    };
+    await saveSession(stateDirectory(options.baseEnv), summary.providerSessionId, record).catch(
+      warn("session_not_recorded"),
+    );
+  }
+  await layout.remove().catch(warn("run_directory_left"));
+}
+
+function createRun(
+  scope: RunScope,
+  { child, supervision }: LiveRun,
+  queue: EventQueue,
+  result: Promise<RunResult>,
+): AgentRun {
+  const stop = (reason = "stopped") => {
+    supervision.end({ kind: "stopped", reason });
+    return result;
+  };
+  return {
+    id: scope.runId,
+    pid: child.pid,
+    result,
+    stop,
+    interrupt: () => {
+      supervision.interrupt();
+      return result;
+    },
+    [Symbol.asyncIterator]: () => queue[Symbol.asyncIterator](),
+    [Symbol.asyncDispose]: async () => void (await stop("disposed")),
+  };
+}
+
+function redactIssues(issues: readonly Issue[], redactor: Redactor): Issue[] {
+  return issues.map(({ code, path, message, hint }) => ({
+    code,
+    path,
+    message: redactor.text(message),
+    hint,
+  }));
+}

@@ -1,0 +1,207 @@
+// Watches one started CLI to its end: lines to events, deadlines, the one cause of a stop, drain, sweep, facts. Decides nothing
+// about outcomes (settle.ts) and fires no hooks.
+
+import { setTimeout as delay } from "node:timers/promises";
+import { signalGroup } from "../exec/process-group.ts";
+import { capabilityOf, isEventName } from "../profile/events.ts";
+import type { ProviderAdapter, StreamEvent, StreamParser } from "../render/provider.ts";
+import type { ChildExit, ProviderChild } from "./child.ts";
+import type { AgentEventBody } from "./events.ts";
+import { createLineFramer } from "./frame.ts";
+import type { ResolvedDeadlines } from "./options.ts";
+import type { LineHub } from "./preflight-channel.ts";
+import type { Extinction, Usage } from "./result.ts";
+import type { RunFacts, StopCause } from "./settle.ts";
+import { askToStop, kill, stopChild, sweepTree } from "./stop.ts";
+
+export interface SuperviseOptions {
+  readonly child: ProviderChild;
+  readonly adapter: ProviderAdapter;
+  readonly deadlines: ResolvedDeadlines;
+  readonly marker: string;
+  readonly lines: LineHub;
+  readonly onEvent: (body: AgentEventBody) => void;
+  /** Diagnostics pass through it before they are shown. */
+  readonly redact: (text: string) => string;
+}
+
+/** What the stream said about the run, so far. */
+export interface StreamSummary {
+  providerSessionId: string | undefined;
+  finalMessage: RunFacts["finalMessage"];
+  finalText: string | undefined;
+  turns: number | undefined;
+  usage: Usage | undefined;
+  costUsd: number | undefined;
+}
+
+export interface Ended {
+  readonly exit: ChildExit;
+  readonly extinction: Extinction;
+  readonly isTruncated: boolean;
+  readonly stopCause: StopCause | undefined;
+}
+
+export interface Supervision {
+  readonly summary: StreamSummary;
+  /** Ends the run; only the first cause counts. */
+  end(cause: StopCause): void;
+  readonly stopCause: StopCause | undefined;
+  interrupt(): void;
+  /** The prompt was handed over: from here silence counts. */
+  startClock(): void;
+  /** Resolves when the process is gone, its output read and its tree swept. Never rejects. */
+  readonly ended: Promise<Ended>;
+}
+
+export function superviseChild(options: SuperviseOptions): Supervision {
+  const { child, adapter, deadlines, marker, lines, onEvent, redact } = options;
+  const parser: StreamParser = adapter.createStreamParser();
+  const summary: StreamSummary = {
+    providerSessionId: undefined,
+    finalMessage: undefined,
+    finalText: undefined,
+    turns: undefined,
+    usage: undefined,
+    costUsd: undefined,
+  };
+  let stopCause: StopCause | undefined;
+  let isTruncated = false;
+  let lastOutputAt = performance.now();
+  const timers: NodeJS.Timeout[] = [];
+  const after = (ms: number | undefined, run: () => void) => {
+    if (ms !== undefined) timers.push(setTimeout(run, ms));
+  };
+
+  const end = (cause: StopCause) => {
+    if (stopCause !== undefined) return;
+    stopCause = cause;
+    // An agent whose guard is not in force gets no grace: another tool could run in it.
+    if (cause.kind === "unenforced") signalGroup(kill, child.groupId, "SIGKILL");
+    else void stopChild(child, adapter, deadlines.stopMs);
+  };
+
+  const take = (event: StreamEvent) => {
+    switch (event.type) {
+      case "control":
+        return;
+      case "provider_hook":
+        watchProviderHook(event, end);
+        return;
+      case "result":
+        summary.finalMessage = { status: event.status, reason: event.reason };
+        summary.finalText = event.text ?? summary.finalText;
+        summary.turns = event.turns ?? summary.turns;
+        // The provider waits for another prompt on an open stdin; nothing more will come.
+        if (child.stdin.writable) child.stdin.end();
+        after(deadlines.lingerMs, () => end({ kind: "lingered" }));
+        return;
+      case "session":
+        summary.providerSessionId ??= event.providerSessionId;
+        break;
+      case "message":
+        if (event.subagent !== true) summary.finalText = event.text;
+        break;
+      case "usage": {
+        const { type: _type, costUsd, ...usage } = event;
+        summary.usage = usage;
+        summary.costUsd = costUsd ?? summary.costUsd;
+        break;
+      }
+      case "warning":
+        onEvent({ ...event, message: redact(event.message) });
+        return;
+    }
+    onEvent(event);
+  };
+
+  const framer = createLineFramer({
+    onLine: (line) => {
+      lines.emit(line);
+      for (const event of parser.push(line)) take(event);
+    },
+    onOverflow: (bytes) =>
+      take({ type: "warning", code: "line_overflow", message: `a line of ${bytes} bytes was skipped` }),
+  });
+  child.stdout.on("data", (chunk: Buffer) => {
+    lastOutputAt = performance.now();
+    framer.push(chunk);
+  });
+  child.stdout.on("error", () => {}); // the exit and the end of the stream say what there is to say
+  const outputEnded = new Promise<void>((resolve) => child.stdout.once("close", resolve));
+
+  const watchIdle = (idleMs: number) => {
+    const silence = performance.now() - lastOutputAt;
+    if (silence >= idleMs && !child.stdout.isPaused()) end({ kind: "idle" });
+    else after(Math.max(10, idleMs - silence), () => watchIdle(idleMs));
+  };
+
+  const ended = (async (): Promise<Ended> => {
+    const exit = await child.exited;
+    const drained = new AbortController();
+    const drain = delay(deadlines.drainMs, "held", { signal: drained.signal }).catch(() => "closed");
+    child.stdout.resume();
+    const how = await Promise.race([outputEnded.then(() => "closed"), drain]);
+    drained.abort();
+    if (how === "held")
+      take({
+        type: "warning",
+        code: "pipe_held",
+        message: "a descendant kept the output open after the exit",
+      });
+    for (const timer of timers) clearTimeout(timer);
+    const rest = framer.end();
+    if (rest !== "") {
+      for (const event of parser.push(rest)) take(event);
+      isTruncated = !isWholeJson(rest);
+    }
+    for (const event of parser.end()) take(event);
+    for (const timer of timers) clearTimeout(timer);
+    const extinction = await sweepTree({ groupId: child.groupId, marker });
+    child.stdout.destroy();
+    return { exit, extinction, isTruncated, stopCause };
+  })();
+
+  return {
+    summary,
+    end,
+    get stopCause() {
+      return stopCause;
+    },
+    interrupt() {
+      if (stopCause !== undefined) return;
+      askToStop(child, adapter, { hasExited: false });
+      after(deadlines.stopMs, () => end({ kind: "interrupted", reason: "interrupt" }));
+    },
+    startClock() {
+      lastOutputAt = performance.now();
+      after(deadlines.wallMs, () => end({ kind: "wall" }));
+      if (deadlines.idleMs !== undefined) watchIdle(deadlines.idleMs);
+    },
+    ended,
+  };
+}
+
+/** What the provider itself says about our handler: no verdict, or an exit code the handler form cannot give. */
+function watchProviderHook(
+  event: Extract<StreamEvent, { type: "provider_hook" }>,
+  end: (cause: StopCause) => void,
+): void {
+  const { event: name, exitCode, noVerdict } = event;
+  const role = isEventName(name) ? capabilityOf(name).role : "observe";
+  if (role === "observe") return;
+  if (noVerdict === true)
+    end({ kind: "unenforced", reason: `the provider reports a ${name} hook without a verdict` });
+  else if (exitCode !== undefined && exitCode !== 0 && exitCode !== 2) {
+    end({ kind: "unenforced", reason: `the provider reports exit ${exitCode} of a ${name} hook` });
+  }
+}
+
+function isWholeJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
