@@ -1,0 +1,37 @@
+// bridle check: compiles a declaration without starting anything and shows every issue.
+
+import type { Command } from "commander";
+import type { Provider } from "../index.ts";
+import { compileFile, parseProvider } from "./compile-file.ts";
+
+export function addCheckCommand(program: Command): void {
+  program
+    .command("check")
+    .description("compile a declaration without starting an agent; shows every issue")
+    .argument("<file>", "YAML or JSON file with hooks_external:")
+    .requiredOption("--provider <name>", "claude or codex", parseProvider)
+    .option("--binary <path>", "the provider's binary")
+    .option("--json", "one JSON object on stdout")
+    .addHelpText("after", "\nExample:\n  bridle check hooks.yaml --provider codex")
+    .action(
+      async (
+        file: string,
+        { provider, binary, json }: { provider: Provider; binary?: string; json?: boolean },
+      ) => {
+        const hooks = await compileFile(file, provider, binary === undefined ? {} : { binary });
+        const description = hooks.describe();
+        if (json === true) process.stdout.write(`${JSON.stringify({ type: "compiled", ...description })}\n`);
+        else {
+          const { hooks: entries, providerVersion, digest } = description;
+          process.stdout.write(
+            `ok: ${entries.length} hook(s) for ${provider} ${providerVersion}, digest ${digest.slice(0, 16)}\n`,
+          );
+          for (const { id, matcher, program: runs, timeoutMs, onFailure } of entries) {
+            process.stdout.write(
+              `  ${id}  ${matcher ?? "*"}  ${runs}  ${timeoutMs} ms  on_failure ${onFailure}\n`,
+            );
+          }
+        }
+      },
+    );
+}

@@ -1,0 +1,45 @@
+// bridle explain: what a run would start and why, without starting it.
+
+import { resolve } from "node:path";
+import type { Command } from "commander";
+import { createRedactor, escapeForTerminal, explain, type Provider } from "../index.ts";
+import { compileFile, parseProvider } from "./compile-file.ts";
+
+export function addExplainCommand(program: Command): void {
+  program
+    .command("explain")
+    .description("show the argv, files and variables of a run, and why each is there")
+    .argument("<file>", "YAML or JSON file with hooks_external:")
+    .requiredOption("--provider <name>", "claude or codex", parseProvider)
+    .option("--binary <path>", "the provider's binary")
+    .option("--cwd <dir>", "the agent's working directory", ".")
+    .option("--json", "one JSON object on stdout")
+    .addHelpText("after", "\nExample:\n  bridle explain hooks.yaml --provider claude")
+    .action(
+      async (file: string, options: { provider: Provider; binary?: string; cwd: string; json?: boolean }) => {
+        const { provider, binary, cwd, json } = options;
+        const hooks = await compileFile(file, provider, binary === undefined ? {} : { binary });
+        const shown = createRedactor({ env: process.env }).json(explain(hooks, { cwd: resolve(cwd) }));
+        if (json === true) {
+          process.stdout.write(`${JSON.stringify(shown)}\n`);
+          return;
+        }
+        const lines = [
+          `program    ${shown.program}`,
+          `preflight  ${shown.preflight}`,
+          "arguments",
+          ...shown.why.map(({ arg, why }) => `  ${arg}\n      ${why}`),
+          "files",
+          ...shown.files.map(({ path, mode, why }) => `  ${mode} ${path}\n      ${why}`),
+          "environment",
+          ...shown.env.map(({ name, why }) => `  ${name}\n      ${why}`),
+          "deadlines (seconds)",
+          ...shown.deadlines.map(
+            ({ event, providerSeconds, shimSeconds }) =>
+              `  ${event}: provider ${providerSeconds} > shim ${shimSeconds}`,
+          ),
+        ];
+        process.stdout.write(`${escapeForTerminal(lines.join("\n"))}\n`);
+      },
+    );
+}

@@ -1,0 +1,42 @@
+#!/usr/bin/env node
+// The bridle command: one file a subcommand beside this one. Imports only the public list and its own helpers.
+
+import { readFileSync } from "node:fs";
+import { Command, CommanderError } from "commander";
+import { addCheckCommand } from "./check.ts";
+import { EXIT_CODES } from "./exit-codes.ts";
+import { addExplainCommand } from "./explain.ts";
+import { reportError } from "./report-error.ts";
+import { addRunCommand } from "./run.ts";
+
+const { version } = JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8")) as {
+  version: string;
+};
+
+const program = new Command("bridle")
+  .description("Start the claude and codex CLIs under hooks you declared, and under nothing else.")
+  .version(version)
+  .showHelpAfterError("(bridle --help lists the commands)")
+  .exitOverride()
+  .addHelpText(
+    "after",
+    `
+Exit codes:
+  0   success
+  1   the agent failed, or its prompt was blocked
+  64  usage error
+  70  internal error
+  75  timed out or interrupted
+  77  an agent_prompt hook denied the prompt
+  78  refused: a guard could not be shown to run`,
+  );
+addRunCommand(program);
+addCheckCommand(program);
+addExplainCommand(program);
+
+try {
+  await program.parseAsync();
+} catch (error) {
+  if (error instanceof CommanderError) process.exitCode = error.exitCode === 0 ? 0 : EXIT_CODES.usage;
+  else process.exitCode = reportError(error, { json: process.argv.includes("--json") });
+}

@@ -1,0 +1,19 @@
+// One readable line an error, on stderr; with --json one object on stdout. Returns the exit code.
+
+import { AgentHooksRefused, createRedactor, formatIssue, toOneLine } from "../index.ts";
+import { EXIT_CODES } from "./exit-codes.ts";
+
+export function reportError(error: unknown, { json }: { json: boolean }): number {
+  const redactor = createRedactor({ env: process.env });
+  if (error instanceof AgentHooksRefused) {
+    const issues = redactor.json(error.issues);
+    if (json) process.stdout.write(`${JSON.stringify({ type: "refused", issues })}\n`);
+    else for (const issue of issues) process.stderr.write(`bridle: ${toOneLine(formatIssue(issue))}\n`);
+    const isDenied = issues.every(({ code }) => code === "prompt_denied");
+    return isDenied ? EXIT_CODES.promptDenied : EXIT_CODES.refused;
+  }
+  const message = redactor.text(error instanceof Error ? error.message : String(error));
+  if (json) process.stdout.write(`${JSON.stringify({ type: "error", message })}\n`);
+  else process.stderr.write(`bridle: internal error: ${toOneLine(message)}\n`);
+  return EXIT_CODES.internal;
+}

@@ -1,0 +1,149 @@
+// bridle run: one agent under the declared hooks, with readable progress or JSONL events.
+
+import { resolve } from "node:path";
+import type { Command } from "commander";
+import { type AgentEvent, type Provider, type SpawnOptions, spawnAgent, toOneLine } from "../index.ts";
+import { chooseFile, compileFile, parseProvider } from "./compile-file.ts";
+import { exitCodeOf } from "./exit-codes.ts";
+
+interface RunFlags {
+  readonly hooks?: string;
+  readonly cwd: string;
+  readonly json?: boolean;
+  readonly binary?: string;
+  readonly model?: string;
+  readonly permissionMode?: string;
+  readonly sandbox?: string;
+  readonly allowedTools?: string[];
+  readonly configHome?: "user" | "run";
+  readonly passEnv?: string[];
+  readonly timeout?: number;
+}
+
+export function addRunCommand(program: Command): void {
+  program
+    .command("run")
+    .description("run an agent under the declared hooks; the prompt comes from --prompt or stdin")
+    .argument("<provider>", "claude or codex", parseProvider)
+    .argument("[words...]", "the prompt; after -- further arguments for the CLI")
+    .option(
+      "--hooks <file>",
+      "YAML or JSON file with hooks_external: (default: .lionagi/settings.yaml in --cwd)",
+    )
+    .option("--cwd <dir>", "the agent's working directory", ".")
+    .option("--binary <path>", "the provider's binary (default: found on PATH)")
+    .option("--model <name>", "the provider's model")
+    .option("--permission-mode <mode>", "claude: permission mode")
+    .option("--sandbox <mode>", "codex: read-only, workspace-write or danger-full-access")
+    .option("--allowed-tools <name...>", "claude: tools that run without asking")
+    .option("--config-home <which>", "user lends the login; run gives an empty home", "user")
+    .option("--pass-env <name...>", "variables to pass on to the agent")
+    .option("--timeout <seconds>", "end the run after this long", Number)
+    .option("--json", "events as JSONL on stdout")
+    .addHelpText(
+      "after",
+      `
+Examples:
+  bridle run codex --hooks hooks.yaml "Fix the failing test"
+  bridle run claude --hooks hooks.yaml --json < prompt.txt
+  bridle run codex --hooks hooks.yaml "Review this" -- --color never`,
+    )
+    .action(async (provider: Provider, words: string[], flags: RunFlags) => {
+      const { prompt: given, extraArgs } = splitWords(words, process.argv);
+      const cwd = resolve(flags.cwd);
+      const hooks = await compileFile(
+        chooseFile(flags.hooks, cwd),
+        provider,
+        flags.binary === undefined ? {} : { binary: flags.binary },
+      );
+      const prompt = given === "" ? await readStdin() : given;
+      const interrupted = new AbortController();
+      const onSignal = () => interrupted.abort();
+      for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, onSignal);
+      await using run = await spawnAgent({
+        hooks,
+        prompt,
+        cwd,
+        extraArgs,
+        signal: interrupted.signal,
+        ...toSpawnOptions(flags),
+      });
+      for await (const event of run) showEvent(event, flags.json === true);
+      process.exitCode = exitCodeOf((await run.result).outcome);
+    });
+}
+
+/** Words before `--` are the prompt, words after it go to the CLI. */
+export function splitWords(
+  words: readonly string[],
+  argv: readonly string[],
+): { prompt: string; extraArgs: string[] } {
+  const at = argv.indexOf("--");
+  const extra = at === -1 ? 0 : argv.length - at - 1;
+  return {
+    prompt: words.slice(0, words.length - extra).join(" "),
+    extraArgs: words.slice(words.length - extra),
+  };
+}
+
+function toSpawnOptions(flags: RunFlags): Partial<SpawnOptions> {
+  const { model, permissionMode, sandbox, allowedTools, configHome, passEnv, timeout } = flags;
+  const given = {
+    model,
+    permissionMode,
+    sandbox: sandbox as SpawnOptions["sandbox"],
+    allowedTools,
+    configHome,
+    passEnv,
+    deadlines: timeout === undefined ? undefined : { wallMs: timeout * 1000 },
+  };
+  return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
+}
+
+async function readStdin(): Promise<string> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of process.stdin) chunks.push(chunk as Buffer);
+  return Buffer.concat(chunks).toString("utf8");
+}
+
+function showEvent(event: AgentEvent, json: boolean): void {
+  if (json) {
+    process.stdout.write(`${JSON.stringify(event)}\n`);
+    return;
+  }
+  const line = describeEvent(event);
+  if (line !== undefined) process.stdout.write(`${line}\n`);
+}
+
+const LINE_MAX = 400;
+
+/** One line of live progress, safe for a terminal; undefined for what would only be noise. */
+export function describeEvent(event: AgentEvent): string | undefined {
+  const short = (text: string) => toOneLine(text.length > LINE_MAX ? `${text.slice(0, LINE_MAX)}…` : text);
+  switch (event.type) {
+    case "session":
+      return `session   ${short(event.providerSessionId)}`;
+    case "message":
+      return `message   ${short(event.text)}`;
+    case "tool_call":
+      return `tool      ${short(event.name)} ${short(JSON.stringify(event.input))}`;
+    case "tool_result":
+      return event.denied ? `denied    ${short(JSON.stringify(event.output))}` : undefined;
+    case "hook": {
+      const subject = event.toolName === undefined ? "" : ` ${event.toolName}`;
+      const why = event.reason === undefined ? "" : `: ${event.reason}`;
+      return short(`hook      ${event.event}${subject} -> ${event.decision} in ${event.durationMs} ms${why}`);
+    }
+    case "warning":
+      return short(`warning   ${event.code}: ${event.message}`);
+    case "result": {
+      const { outcome, reason, durationMs, hooks, extinction, receiptPath } = event.result;
+      const counts = `${hooks.ran} hook run(s), ${hooks.denied} denied, ${hooks.failed} failed`;
+      return short(
+        `${outcome}   ${reason}; ${durationMs} ms; ${counts}; processes ${extinction.state}; receipts ${receiptPath ?? "sink"}`,
+      );
+    }
+    default:
+      return undefined;
+  }
+}
