@@ -1,0 +1,94 @@
+// One hook call as a provider makes it (`/bin/sh -c HANDLER`, envelope on stdin, read to the end, wait), for: the shim with
+// its broker in the rendered form, `/bin/true`, and a Node script. Measures the hook, not the provider.
+
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { homedir } from "node:os";
+import { join } from "node:path";
+import { startBroker } from "../dist/broker/broker.js";
+import { createRunDirectory } from "../dist/broker/run-directory.js";
+import { handlerCommand } from "../dist/render/handler-form.js";
+import { compare } from "./harness.mjs";
+
+const ENVELOPE = `${JSON.stringify({
+  session_id: "0190b1f0-0000-7000-8000-000000000000",
+  hook_event_name: "PreToolUse",
+  cwd: "/work",
+  tool_name: "Bash",
+  tool_input: { command: `echo ${"x".repeat(330)}` },
+})}\n`;
+
+/** Runs a handler once and checks its exit code: a hook that fails fast must not look fast. */
+async function callHook(command) {
+  const child = spawn("/bin/sh", ["-c", command], {
+    env: { PATH: process.env.PATH },
+    stdio: ["pipe", "pipe", "pipe"],
+  });
+  child.stdin.on("error", () => {}); // `/bin/true` does not read
+  child.stdin.end(ENVELOPE);
+  child.stdout.resume();
+  let stderr = "";
+  child.stderr.on("data", (chunk) => {
+    stderr += chunk;
+  });
+  const [code] = await once(child, "close");
+  if (code !== 0) throw new Error(`The hook exited with ${code}: ${stderr}`);
+}
+
+export async function benchHooks({ rounds = 40, each = 5 } = {}) {
+  const parent = join(homedir(), ".cache", "bridle-bench");
+  mkdirSync(parent, { recursive: true });
+  const work = mkdtempSync(join(parent, "hooks-"));
+  const script = join(work, "hook.mjs");
+  writeFileSync(
+    script,
+    'let text = ""; process.stdin.on("data", (c) => { text += c; }).on("end", () => { JSON.parse(text); });\n',
+  );
+  const runDirectory = await createRunDirectory({ runId: `bench-${process.pid}`, cwd: work, forbidden: [] });
+  const faults = [];
+  const broker = await startBroker({
+    runDirectory,
+    events: ["PreToolUse"],
+    answer: async () => ({ code: 0, stdout: "", stderr: "" }),
+    deadlineMs: () => 10_000,
+    isGate: () => true,
+    onFault: (fault) => faults.push(fault),
+  });
+  const shim = handlerCommand({
+    shimPath: runDirectory.shimPath,
+    event: "PreToolUse",
+    shimSeconds: 20,
+    gate: true,
+  });
+  try {
+    const result = await compare({
+      title: "One hook call",
+      unit: "ms",
+      baseline: "/bin/true",
+      rounds,
+      each,
+      variants: [
+        { name: "/bin/true", run: () => callHook("/bin/true") },
+        { name: "shim + broker", run: () => callHook(shim) },
+        { name: "node script", run: () => callHook(`'${process.execPath}' '${script}'`) },
+      ],
+      limits: {
+        "shim + broker ≤ 7 × /bin/true": (rows) => ({ value: rows["shim + broker"].ratio, limit: 7 }),
+        "shim + broker ≤ 1/8 of a Node script": (rows) => ({
+          value: rows["shim + broker"].p50 / rows["node script"].p50,
+          limit: 1 / 8,
+        }),
+      },
+    });
+    const { requests, answered } = broker.counts;
+    if (faults.length > 0 || requests !== answered) {
+      throw new Error(`The broker had ${faults.length} faults; ${answered} of ${requests} answered.`);
+    }
+    return result;
+  } finally {
+    await broker.close();
+    await runDirectory.remove();
+    rmSync(work, { recursive: true, force: true });
+  }
+}
