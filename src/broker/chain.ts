@@ -125,6 +125,7 @@ async function runEntry(
   const marker = `${options.marker}.${markers}`;
   const run = await runCommand({
     argv: entry.argv,
+    argv0: entry.argv0,
     env: { ...options.hookEnv, ...entry.env, ...fixedNames(options.hookEnv), [HOOK_MARKER]: marker },
     cwd: options.cwd,
     stdin: `${JSON.stringify(envelope)}\n`,

@@ -14,6 +14,8 @@ import { type Kill, sweepMarker } from "./sweep.ts";
 export interface RunCommandOptions {
   /** argv[0] is an absolute path. */
   readonly argv: readonly string[];
+  /** The process's own argv[0]: what multi-call programs and venv interpreters go by. @default argv[0] */
+  readonly argv0?: string;
   /** The whole environment; nothing of ours is added but the marker. */
   readonly env: Readonly<Record<string, string>>;
   readonly cwd: string;
@@ -54,6 +56,7 @@ const DRAIN_MS = 200;
 
 export async function runCommand({
   argv,
+  argv0,
   env,
   cwd,
   stdin,
@@ -81,6 +84,7 @@ export async function runCommand({
     cwd,
     env: { ...env, [HOOK_MARKER]: marker },
     extendEnv: false,
+    ...(argv0 === undefined ? {} : { argv0 }),
     detached: true,
     reject: false,
     buffer: false,

@@ -1,4 +1,4 @@
-import { open, readdir, rm, stat, writeFile } from "node:fs/promises";
+import { chmod, open, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { type Broker, type BrokerFault, type BrokerOptions, startBroker } from "../../src/broker/broker.ts";
