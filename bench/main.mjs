@@ -10,7 +10,7 @@ import { benchStream } from "./stream.mjs";
 const quick = process.argv.includes("--quick");
 const on = machine();
 const results = [
-  await benchHooks(quick ? { rounds: 3, each: 2 } : {}),
+  ...(await benchHooks(quick ? { rounds: 3, each: 2 } : {})),
   await benchStream(quick ? { megabytes: 20, rounds: 1 } : {}),
 ];
 

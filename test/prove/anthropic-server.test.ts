@@ -165,6 +165,12 @@ describe("the record", () => {
 });
 
 describe("where it listens", () => {
+  it("is no other address of this machine", async () => {
+    await using server = await start([]);
+    // A server on every interface would also answer on the rest of 127/8.
+    await expect(fetch(`http://127.0.0.2:${server.port}/`)).rejects.toThrow();
+  });
+
   it("is on 127.0.0.1, and gone after close", async () => {
     const server = await start([]);
     expect(server.url).toBe(`http://127.0.0.1:${server.port}`);
