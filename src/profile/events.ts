@@ -77,13 +77,14 @@ export const EVENTS = {
     claude: yes,
     codex: no,
   },
+  // codex exec forces approval policy `never`, so its PermissionRequest hooks never fire (docs/providers/codex.md X-16).
   PermissionRequest: {
     role: "gate",
     accepts: ["deny", "allow"],
     subject: "tool_name",
     awaited: true,
     claude: yes,
-    codex: yes,
+    codex: no,
   },
   Stop: { role: "feedback", accepts: ["deny"], awaited: true, claude: yes, codex: yes },
   SubagentStart: {

@@ -37,6 +37,8 @@ export interface RunOptions {
   readonly maxTurns?: number;
   /** Provider session id to resume. */
   readonly resume?: string;
+  /** The provider must keep the session on disk (codex: no `--ephemeral`). */
+  readonly keepSession?: boolean;
   readonly configHome?: "user" | "run";
   /** Text of instruction files admitted by `admit.instructions`, already read. */
   readonly instructions?: string;
@@ -57,6 +59,8 @@ export interface RunContext {
   readonly providerHome: string;
   readonly tmpDir: string;
   readonly options: RunOptions;
+  /** Passed to MCP servers, whose environment codex curates. */
+  readonly marker: string;
   /** Real path of the git root or cwd: codex marks it untrusted. */
   readonly projectRoot: string;
 }

@@ -1,0 +1,164 @@
+// claude's stream-json lines as provider-neutral events. Never throws for what a line holds.
+
+import { isJsonObject, type Json, type JsonObject } from "../../json.ts";
+import type { StreamEvent, StreamParser } from "../provider.ts";
+
+export function createStreamParser(): StreamParser {
+  /** A tool_result that names a hook or a rule as its judge did not run; the `permission_denied` line says so too. */
+  const deniedIds = new Set<string>();
+  let isPromptBlocked = false;
+
+  const fromSystem = (line: JsonObject): StreamEvent[] => {
+    switch (line.subtype) {
+      case "init":
+        return [
+          {
+            type: "session",
+            providerSessionId: String(line.session_id),
+            ...(typeof line.model === "string" ? { model: line.model } : {}),
+          },
+        ];
+      case "hook_response":
+        return [
+          {
+            type: "provider_hook",
+            event: String(line.hook_event),
+            ...(typeof line.exit_code === "number" ? { exitCode: line.exit_code } : {}),
+            ...(typeof line.outcome === "string" ? { outcome: line.outcome } : {}),
+          },
+        ];
+      case "informational":
+        return fromInformational(line);
+      case "permission_denied":
+        if (typeof line.tool_use_id === "string") deniedIds.add(line.tool_use_id);
+        return [];
+      case "api_retry":
+        return [{ type: "warning", code: "api_retry", message: JSON.stringify(line) }];
+      default:
+        return [{ type: "raw", payload: line }];
+    }
+  };
+
+  const fromInformational = (line: JsonObject): StreamEvent[] => {
+    if (isJsonObject(line.prompt_submit_outcome) && line.prompt_submit_outcome.kind === "blocked_by_hook") {
+      isPromptBlocked = true;
+      return [
+        { type: "warning", code: "prompt_blocked", message: String(line.prompt_submit_outcome.reason ?? "") },
+      ];
+    }
+    if (line.tag === "hook_no_verdict" || line.tag === "hook_callback_failed") {
+      const details = isJsonObject(line.hook_no_verdict) ? line.hook_no_verdict : {};
+      return [{ type: "provider_hook", event: String(details.hook_event ?? "PreToolUse"), noVerdict: true }];
+    }
+    return [
+      { type: "warning", code: String(line.tag ?? "informational"), message: String(line.content ?? "") },
+    ];
+  };
+
+  const fromUser = (line: JsonObject): StreamEvent[] =>
+    blocksOf(line)
+      .filter((block) => block.type === "tool_result")
+      .map((block) => {
+        const id = String(block.tool_use_id);
+        const meta = Array.isArray(line.tool_result_meta)
+          ? line.tool_result_meta.filter(isJsonObject).find((entry) => entry.id === id)
+          : undefined;
+        const decision = isJsonObject(meta?.permission_decision)
+          ? meta.permission_decision.decision
+          : undefined;
+        const denied = decision === "reject" || deniedIds.has(id);
+        return {
+          type: "tool_result",
+          id,
+          denied,
+          isError: block.is_error === true,
+          output: block.content ?? null,
+        };
+      });
+
+  return {
+    push(text) {
+      const line = parseLine(text);
+      if (line === undefined) return [{ type: "warning", code: "not_json", message: text.slice(0, 500) }];
+      switch (line.type) {
+        case "system":
+          return fromSystem(line);
+        case "assistant":
+          return fromAssistant(line);
+        case "user":
+          return fromUser(line);
+        case "result":
+          return fromResult(line, isPromptBlocked);
+        case "control_response":
+        case "control_request":
+        case "control_cancel_request":
+          return [{ type: "control", payload: line }];
+        default:
+          return [{ type: "raw", payload: line }];
+      }
+    },
+    end: () => [],
+  };
+}
+
+function fromAssistant(line: JsonObject): StreamEvent[] {
+  const subagent = line.parent_tool_use_id != null ? { subagent: true } : {};
+  return blocksOf(line).map((block): StreamEvent => {
+    if (block.type === "text")
+      return { type: "message", role: "assistant", text: String(block.text), ...subagent };
+    if (block.type === "thinking") return { type: "thinking", text: String(block.thinking) };
+    if (block.type === "tool_use")
+      return { type: "tool_call", id: String(block.id), name: String(block.name), input: block.input ?? {} };
+    return { type: "raw", payload: block };
+  });
+}
+
+function fromResult(line: JsonObject, isPromptBlocked: boolean): StreamEvent[] {
+  const { usage, total_cost_usd: cost, result, num_turns: turns } = line;
+  const counted = isJsonObject(usage) ? usage : {};
+  const number = (name: string, value: Json | undefined) =>
+    typeof value === "number" ? { [name]: value } : {};
+  return [
+    {
+      type: "usage",
+      ...number("inputTokens", counted.input_tokens),
+      ...number("outputTokens", counted.output_tokens),
+      ...number("cachedInputTokens", counted.cache_read_input_tokens),
+      ...number("costUsd", cost),
+    },
+    {
+      type: "result",
+      ...classify(line, isPromptBlocked),
+      ...(typeof result === "string" && !isPromptBlocked ? { text: result } : {}),
+      ...number("turns", turns),
+    },
+  ];
+}
+
+/** The exit code and `subtype` are no verdict: API errors say `success`, a blocked prompt does too (C-15). */
+function classify(
+  line: JsonObject,
+  isPromptBlocked: boolean,
+): { status: "ok" | "error" | "prompt_blocked" | "interrupted"; reason: string } {
+  const reason = String(line.terminal_reason ?? line.subtype ?? "unknown");
+  if (isPromptBlocked && line.num_turns === 0) return { status: "prompt_blocked", reason: "prompt_blocked" };
+  if (reason.startsWith("aborted")) return { status: "interrupted", reason };
+  if (line.subtype !== "success" || line.is_error === true) return { status: "error", reason };
+  return reason === "completed" || reason === "success"
+    ? { status: "ok", reason: "completed" }
+    : { status: "error", reason };
+}
+
+function blocksOf(line: JsonObject): JsonObject[] {
+  const content = isJsonObject(line.message) ? line.message.content : undefined;
+  return Array.isArray(content) ? content.filter(isJsonObject) : [];
+}
+
+function parseLine(text: string): JsonObject | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return isJsonObject(value) ? value : undefined;
+  } catch {
+    return undefined; // reported by the caller as `not_json`
+  }
+}

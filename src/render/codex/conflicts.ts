@@ -1,0 +1,121 @@
+// What a caller may not pass to codex (docs/providers/codex.md, flags and environment rows).
+
+import type { Issue } from "../../errors.ts";
+import {
+  CODE_BEFORE_HOOKS,
+  checkEnvNames,
+  checkExtraArgs,
+  checkWords,
+  type ForbiddenFlag,
+} from "../conflicts.ts";
+import type { RunOptions } from "../provider.ts";
+
+const FORBIDDEN: readonly ForbiddenFlag[] = [
+  { flags: ["--dangerously-bypass-hook-trust"], why: "trusts every ambient hook" },
+  {
+    flags: [
+      "--dangerously-bypass-approvals-and-sandbox",
+      "--yolo",
+      "--full-auto",
+      "--sandbox",
+      "-s",
+      "--approve-for-me",
+      "--ask-for-approval",
+      "-a",
+    ],
+    why: "is set by sandbox",
+  },
+  { flags: ["--trust"], why: "trusts the project for good" },
+  {
+    flags: ["--profile", "-p", "--config", "-c"],
+    why: "can carry hooks or switch ours off; use providerConfig",
+  },
+  { flags: ["--enable", "--disable"], why: "can switch hooks off or plugins on" },
+  {
+    flags: [
+      "--ignore-user-config",
+      "--ignore-rules",
+      "--strict-config",
+      "--ephemeral",
+      "--json",
+      "--experimental-json",
+    ],
+    why: "is rendered",
+  },
+  {
+    flags: ["--cd", "-C", "--add-dir", "--model", "-m", "--worktree", "-w"],
+    why: "has an option of its own",
+  },
+  {
+    flags: ["--remote", "--remote-auth-token-env", "--oss", "--local-provider"],
+    why: "runs the agent elsewhere",
+  },
+  { flags: ["--last", "--all"], why: "chooses the session; use resume" },
+  { flags: ["--help", "-h", "--version", "-V"], why: "ends the CLI before it works" },
+];
+
+const ENV_FORBIDDEN = new RegExp(`${CODE_BEFORE_HOOKS.source}|^CODEX_`);
+const ENV_ALLOWED = ["CODEX_API_KEY", "CODEX_ACCESS_TOKEN", "CODEX_CA_CERTIFICATE"];
+
+/** Roots of `-c` keys that a caller may not admit: hooks, trust, layers and features are ours. */
+const RESERVED_CONFIG = [
+  "hooks",
+  "features",
+  "projects",
+  "notify",
+  "web_search",
+  "profiles",
+  "profile",
+  "plugins",
+  "marketplaces",
+  "apps",
+  "bypass_hook_trust",
+  "mcp_servers",
+  "sandbox_mode",
+  "approval_policy",
+  "approvals_reviewer",
+  "shell_environment_policy",
+  "analytics",
+  "skills",
+  "tools",
+];
+
+const SANDBOXES = ["read-only", "workspace-write", "danger-full-access"];
+
+export function checkOptions(options: RunOptions, extraEnv: Readonly<Record<string, string>>): Issue[] {
+  const { sandbox, providerConfig = {}, resume } = options;
+  const issues = [
+    ...checkWords(options),
+    ...checkExtraArgs(options, FORBIDDEN),
+    ...checkEnvNames(Object.keys(extraEnv), ENV_FORBIDDEN, ENV_ALLOWED),
+  ];
+  const invalid = (path: string, message: string, hint: string) =>
+    issues.push({ code: "option_invalid", path, message, hint });
+  if (sandbox !== undefined && !SANDBOXES.includes(sandbox))
+    invalid("sandbox", `unknown sandbox ${JSON.stringify(sandbox)}`, `known: ${SANDBOXES.join(", ")}`);
+  if (resume !== undefined && !/^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(resume))
+    invalid("resume", `${JSON.stringify(resume)} is not a session id`, "a UUID");
+  for (const name of ["permissionMode", "tools", "allowedTools", "disallowedTools", "maxTurns"] as const) {
+    if (options[name] !== undefined) invalid(name, "is an option of claude", "codex has sandbox");
+  }
+  for (const [key, value] of Object.entries(providerConfig)) {
+    const root = key.split(".", 1)[0] ?? key;
+    if (RESERVED_CONFIG.includes(root)) {
+      issues.push({
+        code: "argument_conflict",
+        path: `providerConfig.${key}`,
+        message: `the key ${root} could undo the isolation`,
+        hint: "leave it out",
+      });
+    } else if (!/^[A-Za-z0-9_.-]+$/.test(key))
+      invalid(`providerConfig.${key}`, "is not a config key", "letters, digits, _ - and dots");
+    else if (holdsNull(value))
+      invalid(`providerConfig.${key}`, "holds null, which TOML has not", "leave the key out");
+  }
+  return issues;
+}
+
+function holdsNull(value: unknown): boolean {
+  if (value === null) return true;
+  return typeof value === "object" && Object.values(value).some(holdsNull);
+}

@@ -1,0 +1,124 @@
+// codex's --json lines as provider-neutral events. It shows no hook, no denied call and no call id (docs/providers/codex.md X-14).
+// Never throws for what a line holds.
+
+import { isJsonObject, type Json, type JsonObject } from "../../json.ts";
+import type { StreamEvent, StreamParser } from "../provider.ts";
+
+export function createStreamParser(): StreamParser {
+  let hasItems = false;
+  let finalText: string | undefined;
+  let turns = 0;
+
+  const fromItem = (item: JsonObject, isDone: boolean): StreamEvent[] => {
+    if (item.type !== "error") hasItems = true;
+    switch (item.type) {
+      case "agent_message":
+        if (!isDone) return [];
+        finalText = String(item.text ?? "");
+        return [{ type: "message", role: "assistant", text: finalText }];
+      case "reasoning":
+        return isDone ? [{ type: "thinking", text: String(item.text ?? "") }] : [];
+      case "error":
+        return isDone
+          ? [{ type: "warning", code: "provider_warning", message: String(item.message ?? "") }]
+          : [];
+      case "command_execution":
+      case "file_change":
+      case "mcp_tool_call":
+      case "web_search":
+      case "collab_tool_call":
+        return isDone ? [toolResult(item)] : [toolCall(item)];
+      default:
+        return [{ type: "raw", payload: item }];
+    }
+  };
+
+  const fromTurn = (line: JsonObject): StreamEvent[] => {
+    turns += 1;
+    const usage = isJsonObject(line.usage) ? line.usage : {};
+    const isSilent = !hasItems && (usage.input_tokens ?? 0) === 0 && (usage.output_tokens ?? 0) === 0;
+    // A blocked prompt is a completed turn without a model call and without a word about the block.
+    if (isSilent)
+      return [
+        { type: "result", status: "prompt_blocked", reason: "the turn ended without a model call", turns: 0 },
+      ];
+    return [
+      {
+        type: "usage",
+        ...count("inputTokens", usage.input_tokens),
+        ...count("outputTokens", usage.output_tokens),
+        ...count("cachedInputTokens", usage.cached_input_tokens),
+      },
+      {
+        type: "result",
+        status: "ok",
+        reason: "completed",
+        turns,
+        ...(finalText === undefined ? {} : { text: finalText }),
+      },
+    ];
+  };
+
+  return {
+    push(text) {
+      const line = parseLine(text);
+      if (line === undefined) return [{ type: "warning", code: "not_json", message: text.slice(0, 500) }];
+      const item = isJsonObject(line.item) ? line.item : undefined;
+      switch (line.type) {
+        case "thread.started":
+          return [{ type: "session", providerSessionId: String(line.thread_id) }];
+        case "turn.started":
+          return [];
+        case "item.started":
+          return item === undefined ? [] : fromItem(item, false);
+        case "item.completed":
+          return item === undefined ? [] : fromItem(item, true);
+        case "turn.completed":
+          return fromTurn(line);
+        case "turn.failed":
+          return [{ type: "result", status: "error", reason: messageOf(line.error), turns }];
+        case "error":
+          return [{ type: "warning", code: "provider_error", message: String(line.message ?? "") }];
+        default:
+          return [{ type: "raw", payload: line }];
+      }
+    },
+    end: () => [],
+  };
+}
+
+function toolCall(item: JsonObject): StreamEvent {
+  const { id, type, status: _status, aggregated_output: _output, exit_code: _code, ...input } = item;
+  return { type: "tool_call", id: String(id), name: String(type), input, started: true };
+}
+
+function toolResult(item: JsonObject): StreamEvent {
+  const { id, type, status } = item;
+  const output: Json = item.aggregated_output ?? item.result ?? item.changes ?? null;
+  return {
+    type: "tool_result",
+    id: String(id),
+    name: String(type),
+    denied: status === "declined",
+    isError: status === "failed",
+    output,
+  };
+}
+
+function count(name: string, value: Json | undefined): Record<string, number> {
+  return typeof value === "number" ? { [name]: value } : {};
+}
+
+function messageOf(error: Json | undefined): string {
+  if (isJsonObject(error) && typeof error.message === "string") return error.message;
+  return JSON.stringify(error ?? "turn failed");
+}
+
+function parseLine(text: string): JsonObject | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return isJsonObject(value) ? value : undefined;
+  } catch {
+    return undefined; // reported by the caller as `not_json`
+  }
+}
