@@ -37,7 +37,6 @@ export type ReceiptLine =
       readonly tool_name?: string;
       readonly tool_use_id?: string;
       readonly agent_id?: string;
-      readonly matched: readonly string[];
     }
   | {
       readonly kind: "hook";
@@ -55,6 +54,7 @@ export type ReceiptLine =
       readonly event: EventName;
       readonly call: number;
       readonly decision: Verdict["decision"];
+      readonly matched: readonly string[];
       readonly duration_ms: number;
       readonly in_time: boolean;
     }

@@ -54,9 +54,14 @@ export const SECRET_PATTERNS: readonly SecretPattern[] = [
   },
 ];
 
-/** Names of variables and JSON keys whose values are secret. */
-export const SECRET_NAME =
-  /(?:^|[_\-.]|(?<=[a-z])(?=[A-Z]))(?:api_?-?key|token|secret|passwd|password|credentials?|auth|authorization|private_?-?key|access_?-?key|bearer|cookie|session_?-?key|signing_?-?key|pat)(?:$|[_\-.]|(?=[A-Z]))/i;
+const SECRET_WORDS =
+  /(?:^|_)(?:api_?key|apikey|token|secret|passwd|password|passphrase|credentials?|auth|authorization|private_?key|access_?key|bearer|cookie|session_?key|signing_?key|pat)(?:$|_)/;
+
+/** True for the name of a variable or JSON key whose value is secret: `OPENAI_API_KEY`, `authToken`, `x-api-key`. */
+export function isSecretName(name: string): boolean {
+  const words = name.replaceAll(/(?<=[a-z0-9])(?=[A-Z])/g, "_").replaceAll(/[-. ]/g, "_");
+  return SECRET_WORDS.test(words.toLowerCase());
+}
 
 /** Option words whose next argv word is secret. */
 export const SECRET_OPTION =

@@ -2,7 +2,7 @@
 // agent itself says to its caller (messages, tool output) is data and is not touched.
 
 import { isJsonObject, type Json } from "../json.ts";
-import { REDACTED, SECRET_NAME, SECRET_OPTION, SECRET_PATTERNS } from "./patterns.ts";
+import { isSecretName, REDACTED, SECRET_OPTION, SECRET_PATTERNS } from "./patterns.ts";
 
 /** Values shorter than this are not treated as secrets: replacing `1` or `yes` everywhere would only destroy the text. */
 export const SECRET_MIN_LENGTH = 6;
@@ -44,7 +44,7 @@ function collectSecrets(
   values: readonly string[],
 ): string[] {
   const named = Object.entries(env).flatMap(([name, value]) =>
-    value !== undefined && SECRET_NAME.test(name) ? [value] : [],
+    value !== undefined && isSecretName(name) ? [value] : [],
   );
   const found = new Set<string>();
   for (const value of [...named, ...values]) {
@@ -72,7 +72,7 @@ function redactJson(value: Json | undefined, text: (input: string) => string): J
   if (!isJsonObject(value)) return value;
   const result: { [key: string]: Json } = {};
   for (const [key, inner] of Object.entries(value)) {
-    const isSecret = SECRET_NAME.test(key) && (typeof inner === "string" || typeof inner === "number");
+    const isSecret = isSecretName(key) && typeof inner === "string";
     Object.defineProperty(result, text(key), {
       value: isSecret ? REDACTED : redactJson(inner, text),
       enumerable: true,

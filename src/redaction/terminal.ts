@@ -1,8 +1,13 @@
 // Makes text safe to show on a terminal: control characters, bidirectional overrides and lone surrogates become visible escapes.
 
-// biome-ignore lint/suspicious/noControlCharactersInRegex: these are what must not reach a terminal
-const UNSAFE =
-  /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]|[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g;
+const UNSAFE = new RegExp(
+  [
+    "[\\u0000-\\u0008\\u000b-\\u001f\\u007f-\\u009f]", // C0 (but tab and newline), DEL, C1
+    "[\\u200e\\u200f\\u202a-\\u202e\\u2066-\\u2069\\ufeff]", // direction marks
+    "[\\ud800-\\udbff](?![\\udc00-\\udfff])|(?<![\\ud800-\\udbff])[\\udc00-\\udfff]", // lone surrogates
+  ].join("|"),
+  "g",
+);
 
 /** Escapes everything a terminal would act on; newline and tab stay. */
 export function escapeForTerminal(text: string): string {

@@ -78,6 +78,16 @@ export function createHookRuntime(options: HookRuntimeOptions): HookRuntime {
     const entries: readonly CompiledEntry[] = byEvent.get(event) ?? [];
     const startedAt = performance.now();
     counts.fired += 1;
+    const { tool_name: toolName, tool_use_id: toolUseId, agent_id: agentId } = envelope;
+    receipts.write({
+      kind: "fired",
+      event,
+      call: call.id,
+      fields: fieldSizes(envelope),
+      ...(typeof toolName === "string" ? { tool_name: toolName } : {}),
+      ...(typeof toolUseId === "string" ? { tool_use_id: toolUseId } : {}),
+      ...(typeof agentId === "string" ? { agent_id: agentId } : {}),
+    });
     const matched: string[] = [];
     const { verdict } = await runChain({
       event,
@@ -95,22 +105,12 @@ export function createHookRuntime(options: HookRuntimeOptions): HookRuntime {
       },
     });
     const durationMs = Math.round(performance.now() - startedAt);
-    const { tool_name: toolName, tool_use_id: toolUseId, agent_id: agentId } = envelope;
-    receipts.write({
-      kind: "fired",
-      event,
-      call: call.id,
-      fields: fieldSizes(envelope),
-      ...(typeof toolName === "string" ? { tool_name: toolName } : {}),
-      ...(typeof toolUseId === "string" ? { tool_use_id: toolUseId } : {}),
-      ...(typeof agentId === "string" ? { agent_id: agentId } : {}),
-      matched,
-    });
     receipts.write({
       kind: "verdict",
       event,
       call: call.id,
       decision: verdict.decision,
+      matched,
       duration_ms: durationMs,
       in_time: !call.signal.aborted,
     });

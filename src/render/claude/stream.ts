@@ -18,6 +18,8 @@ export function createStreamParser(): StreamParser {
             ...(typeof line.model === "string" ? { model: line.model } : {}),
           },
         ];
+      case "hook_started":
+        return [{ type: "provider_hook", event: String(line.hook_event) }];
       case "hook_response":
         return [
           {
