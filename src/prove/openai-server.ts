@@ -42,7 +42,6 @@ function readItems(body: JsonObject): ConversationItem[] {
   return objectsOf(body.input).flatMap((item): ConversationItem[] => {
     const callId = typeof item.call_id === "string" ? item.call_id : undefined;
     const type = String(item.type ?? "message");
-    if (type === "additional_toolz") return [];
     if (type.endsWith("_output") && callId !== undefined) {
       const text = textOf(item.output);
       const nested = readCellResults(text).map(
