@@ -3,50 +3,28 @@
 import { randomUUID } from "node:crypto";
 import { type Broker, startBroker } from "../broker/broker.ts";
 import { verifyRunDirectory } from "../broker/run-directory-identity.ts";
-import type { HookPlan } from "../compiler/plan.ts";
 import { planOf } from "../compiler/token.ts";
-import { AgentHooksRefused, type Issue, refuseIfAny } from "../errors.ts";
-import { buildHookEnv } from "../exec/hook-env.ts";
+import { AgentHooksRefused, type Issue } from "../errors.ts";
 import { baseEnvelope } from "../profile/envelope.ts";
-import type { EnvelopeContext } from "../profile/envelope-types.ts";
 import { capabilityOf } from "../profile/events.ts";
 import { createReceiptWriter, stateDirectory } from "../receipts/writer.ts";
-import { createRedactor, type Redactor } from "../redaction/redactor.ts";
-import type { PreflightReport, ProviderAdapter, RunOptions } from "../render/provider.ts";
+import type { Redactor } from "../redaction/redactor.ts";
+import type { PreflightReport } from "../render/provider.ts";
 import { adapterFor } from "../render/registry.ts";
-import { type ProviderChild, startChild } from "./child.ts";
+import { type Started, startAttested } from "./attest.ts";
+import type { ProviderChild } from "./child.ts";
 import { createEventQueue, type EventQueue } from "./events.ts";
 import { createFinisher, type Finish } from "./finish.ts";
-import { refuseDotEnv } from "./home.ts";
-import { createHookRuntime, type HookRuntime } from "./hook-runtime.ts";
-import { type ResolvedDeadlines, resolveDeadlines, type SpawnOptions } from "./options.ts";
-import { checkBytes, precheckRun } from "./precheck.ts";
-import { channelOfChild, channelOfOwnProcess, createLineHub } from "./preflight-channel.ts";
-import { type BufferedReceipts, bufferReceipts } from "./receipt-buffer.ts";
+import type { SpawnOptions } from "./options.ts";
+import { precheckRun } from "./precheck.ts";
 import type { RunResult } from "./result.ts";
 import type { AgentRun } from "./run.ts";
+import { createScope, type RunScope } from "./run-scope.ts";
 import { fingerprintGates, saveSession } from "./session-record.ts";
-import { findAlteredFiles, type RunLayout, setUpRun } from "./set-up.ts";
-import { type StopCause, settleRun } from "./settle.ts";
+import { type RunLayout, setUpRun } from "./set-up.ts";
+import { type Settlement, settleRun } from "./settle.ts";
 import { sweepTree } from "./stop.ts";
-import { type Supervision, superviseChild } from "./supervise.ts";
-
-/** Everything a run's steps share. Made once, before agent_prompt. */
-interface RunScope {
-  readonly plan: HookPlan;
-  readonly adapter: ProviderAdapter;
-  readonly options: SpawnOptions;
-  readonly runOptions: RunOptions;
-  readonly deadlines: ResolvedDeadlines;
-  readonly runId: string;
-  readonly sessionId: string;
-  readonly redactor: Redactor;
-  readonly receipts: BufferedReceipts;
-  readonly runtime: HookRuntime;
-  readonly warnings: { code: string; message: string }[];
-  /** Set once there is something to end. */
-  readonly ender: { end(cause: StopCause): void };
-}
+import type { Supervision } from "./supervise.ts";
 
 /**
  * Starts one agent under the hooks of a token. Resolves when the provider has shown that exactly those hooks are live and the
@@ -103,74 +81,25 @@ export async function spawnAgent(options: SpawnOptions): Promise<AgentRun> {
     const extinction =
       child === undefined ? undefined : await sweepTree({ groupId: child.groupId, marker: runId });
     await broker?.close();
+    await scope.runtime.settle();
     await layout?.remove();
-    const issues = error instanceof AgentHooksRefused ? error.issues.map(({ code }) => code) : [];
     await finish({
-      settlement: {
-        outcome: issues.length > 0 ? "refused" : "failed",
-        reason: issues.join(", ") || scope.redactor.text(String(error)),
-      },
+      settlement: settleFailedStart(scope, error),
       exit: { code: null, signal: null },
       extinction: extinction ?? { state: "swept", method: "nothing was started", survivors: [] },
       stderr: child?.stderrTail() ?? "",
     });
-    if (error instanceof AgentHooksRefused)
-      throw new AgentHooksRefused(redactIssues(error.issues, scope.redactor), { runId, cause: error });
-    throw error;
+    if (!(error instanceof AgentHooksRefused)) throw error;
+    throw new AgentHooksRefused(redactIssues(error.issues, scope.redactor), { runId, cause: error });
   }
 }
 
-function createScope(
-  base: Pick<RunScope, "plan" | "adapter" | "options" | "runOptions" | "runId">,
-  onHook: Parameters<typeof createHookRuntime>[0]["onHook"],
-): RunScope {
-  const { plan, adapter, options, runOptions, runId } = base;
-  const env = options.baseEnv ?? process.env;
-  const sessionId =
-    plan.provider === "claude" && options.resume !== undefined ? options.resume : randomUUID();
-  const redactor = createRedactor({
-    env: { ...env, ...options.env },
-    values: [...(options.secrets ?? []), ...entrySecrets(plan)],
-  });
-  const receipts = bufferReceipts();
-  const ender: RunScope["ender"] = { end: () => {} };
-  const context: EnvelopeContext = {
-    provider: plan.provider,
-    sessionId,
-    runId,
-    cwd: runOptions.cwd,
-    ...(options.model === undefined ? {} : { model: options.model }),
-    ...(options.permissionMode === undefined ? {} : { permissionMode: options.permissionMode }),
-  };
-  const runtime = createHookRuntime({
-    plan,
-    adapter,
-    context,
-    hookEnv: buildHookEnv({
-      hookPath: plan.hookPath,
-      base: env,
-      projectDir: plan.projectRoot,
-      runId,
-      entryEnv: {},
-      marker: runId,
-    }),
-    marker: runId,
-    receipts,
-    redactor,
-    onHook,
-    onUnenforced: (reason) => ender.end({ kind: "unenforced", reason }),
-    onHookLoop: (reason) => ender.end({ kind: "hook_loop", reason }),
-  });
-  const deadlines = resolveDeadlines(options.deadlines);
-  return { ...base, deadlines, sessionId, redactor, receipts, runtime, warnings: [], ender };
-}
-
-/** What a declaration puts into a guard's environment is treated as secret when its name says so. */
-function entrySecrets(plan: HookPlan): string[] {
-  return plan.entries
-    .flatMap((entry) => (entry.type === "command" ? Object.entries(entry.env) : []))
-    .filter(([name]) => /key|token|secret|passw|credential/i.test(name))
-    .map(([, value]) => value);
+function settleFailedStart({ options, redactor }: RunScope, error: unknown): Settlement {
+  if (error instanceof AgentHooksRefused) {
+    return { outcome: "refused", reason: error.issues.map(({ code }) => code).join(", ") };
+  }
+  if (options.signal?.aborted === true) return { outcome: "interrupted", reason: "aborted" };
+  return { outcome: "failed", reason: redactor.text(String(error)) };
 }
 
 /** Runs agent_prompt. Returns the prompt with added context, or throws `prompt_denied` (P3: nothing was started). */
@@ -269,82 +198,6 @@ function openBroker(
       if (concernsGate) ender.end({ kind: "unenforced", reason: `${kind}: ${redactor.text(detail)}` });
     },
   });
-}
-
-interface Started {
-  readonly child: ProviderChild;
-  readonly supervision: Supervision;
-  readonly report: PreflightReport;
-}
-
-/** Starts the CLI and attests the hooks: claude over the started CLI's own pipes, codex by a process of its own before it. */
-async function startAttested(
-  scope: RunScope,
-  layout: RunLayout,
-  onEvent: Parameters<typeof superviseChild>[0]["onEvent"],
-  onStarted: (child: ProviderChild) => void,
-): Promise<Started> {
-  const { plan, adapter, deadlines, receipts, redactor, options, ender, runId } = scope;
-  const { rendered, context, environment, runDirectory } = layout;
-  const start = { program: plan.binary.identity.path, env: environment.env, cwd: context.options.cwd };
-  const timeout = AbortSignal.timeout(deadlines.attestMs);
-  const signal = options.signal === undefined ? timeout : AbortSignal.any([timeout, options.signal]);
-  const attest = async (channel: Parameters<typeof adapter.preflight>[3]): Promise<PreflightReport> => {
-    const report = await adapter
-      .preflight(plan, context, rendered, channel)
-      .catch((error: unknown): PreflightReport => {
-        if (options.signal?.aborted === true) throw options.signal.reason;
-        const message = timeout.aborted ? `no attestation within ${deadlines.attestMs} ms` : String(error);
-        return {
-          issues: [{ code: "attestation_failed", path: "preflight", message, hint: "" }],
-          foreignHooks: [],
-          capabilities: {},
-        };
-      });
-    const codes = report.issues.map(({ code, message }) => redactor.text(`${code}: ${message}`));
-    receipts.write({
-      kind: "preflighted",
-      attested: codes.length === 0,
-      issues: codes,
-      foreign_hooks: report.foreignHooks.length,
-    });
-    refuseIfAny(report.issues);
-    return report;
-  };
-
-  const ownReport =
-    rendered.preflightArgv === undefined ? undefined : await attest(channelOfOwnProcess(start, signal));
-  if (plan.provider === "codex") await refuseDotEnv(context.providerHome);
-  refuseIfAny(await checkBytes(plan));
-  const altered = [
-    ...(await verifyRunDirectory(runDirectory)),
-    ...(await findAlteredFiles(runDirectory, rendered)),
-  ];
-  if (altered.length > 0)
-    refuseIfAny([
-      {
-        code: "run_dir_unsafe",
-        path: runDirectory.path,
-        message: `changed before the start: ${altered.join(", ")}`,
-        hint: "",
-      },
-    ]);
-
-  const child = await startChild({ ...start, argv: rendered.argv });
-  onStarted(child);
-  const lines = createLineHub();
-  const supervision = superviseChild({
-    child,
-    adapter,
-    deadlines,
-    marker: runId,
-    lines,
-    onEvent,
-    redact: redactor.text,
-  });
-  ender.end = supervision.end;
-  const report = ownReport ?? (await attest(channelOfChild(child, lines, signal)));
-  return { child, supervision, report };
 }
 
 function handOver(

@@ -1,0 +1,82 @@
+// What the steps of one run share: made once, before agent_prompt.
+
+import { randomUUID } from "node:crypto";
+import type { HookPlan } from "../compiler/plan.ts";
+import { buildHookEnv } from "../exec/hook-env.ts";
+import type { EnvelopeContext } from "../profile/envelope-types.ts";
+import { isSecretName } from "../redaction/patterns.ts";
+import { createRedactor, type Redactor } from "../redaction/redactor.ts";
+import type { ProviderAdapter, RunOptions } from "../render/provider.ts";
+import { createHookRuntime, type HookRuntime } from "./hook-runtime.ts";
+import { type ResolvedDeadlines, resolveDeadlines, type SpawnOptions } from "./options.ts";
+import { type BufferedReceipts, bufferReceipts } from "./receipt-buffer.ts";
+import type { StopCause } from "./settle.ts";
+
+export interface RunScope {
+  readonly plan: HookPlan;
+  readonly adapter: ProviderAdapter;
+  readonly options: SpawnOptions;
+  readonly runOptions: RunOptions;
+  readonly deadlines: ResolvedDeadlines;
+  readonly runId: string;
+  readonly sessionId: string;
+  readonly redactor: Redactor;
+  readonly receipts: BufferedReceipts;
+  readonly runtime: HookRuntime;
+  readonly warnings: { code: string; message: string }[];
+  /** Set once there is something to end. */
+  readonly ender: { end(cause: StopCause): void };
+}
+
+export function createScope(
+  base: Pick<RunScope, "plan" | "adapter" | "options" | "runOptions" | "runId">,
+  onHook: Parameters<typeof createHookRuntime>[0]["onHook"],
+): RunScope {
+  const { plan, adapter, options, runOptions, runId } = base;
+  const env = options.baseEnv ?? process.env;
+  const sessionId =
+    plan.provider === "claude" && options.resume !== undefined ? options.resume : randomUUID();
+  const redactor = createRedactor({
+    env: { ...env, ...options.env },
+    values: [...(options.secrets ?? []), ...entrySecrets(plan)],
+  });
+  const receipts = bufferReceipts();
+  const ender: RunScope["ender"] = { end: () => {} };
+  const context: EnvelopeContext = {
+    provider: plan.provider,
+    sessionId,
+    runId,
+    cwd: runOptions.cwd,
+    ...(options.model === undefined ? {} : { model: options.model }),
+    ...(options.permissionMode === undefined ? {} : { permissionMode: options.permissionMode }),
+  };
+  const runtime = createHookRuntime({
+    plan,
+    adapter,
+    context,
+    hookEnv: buildHookEnv({
+      hookPath: plan.hookPath,
+      base: env,
+      projectDir: plan.projectRoot,
+      runId,
+      entryEnv: {},
+      marker: runId,
+    }),
+    marker: runId,
+    receipts,
+    redactor,
+    onHook,
+    onUnenforced: (reason) => ender.end({ kind: "unenforced", reason }),
+    onHookLoop: (reason) => ender.end({ kind: "hook_loop", reason }),
+  });
+  const deadlines = resolveDeadlines(options.deadlines);
+  return { ...base, deadlines, sessionId, redactor, receipts, runtime, warnings: [], ender };
+}
+
+/** What a declaration puts into a guard's environment is treated as secret when its name says so. */
+function entrySecrets(plan: HookPlan): string[] {
+  return plan.entries
+    .flatMap((entry) => (entry.type === "command" ? Object.entries(entry.env) : []))
+    .filter(([name]) => isSecretName(name))
+    .map(([, value]) => value);
+}
