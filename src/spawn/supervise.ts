@@ -66,6 +66,7 @@ export function superviseChild(options: SuperviseOptions): Supervision {
     costUsd: undefined,
   };
   let stopCause: StopCause | undefined;
+  let hasExited = false;
   let isTruncated = false;
   let lastOutputAt = performance.now();
   const timers: NodeJS.Timeout[] = [];
@@ -75,6 +76,11 @@ export function superviseChild(options: SuperviseOptions): Supervision {
 
   const end = (cause: StopCause) => {
     if (stopCause !== undefined) return;
+    if (hasExited) {
+      // Nothing is left to stop, and the pid may be another's by now; a fault of the guard path still counts.
+      if (cause.kind === "unenforced") stopCause = cause;
+      return;
+    }
     stopCause = cause;
     // An agent whose guard is not in force gets no grace: another tool could run in it.
     if (cause.kind === "unenforced") signalGroup(kill, child.groupId, "SIGKILL");
@@ -138,6 +144,7 @@ export function superviseChild(options: SuperviseOptions): Supervision {
 
   const ended = (async (): Promise<Ended> => {
     const exit = await child.exited;
+    hasExited = true;
     const drained = new AbortController();
     const drain = delay(deadlines.drainMs, "held", { signal: drained.signal }).catch(() => "closed");
     child.stdout.resume();
@@ -169,7 +176,7 @@ export function superviseChild(options: SuperviseOptions): Supervision {
       return stopCause;
     },
     interrupt() {
-      if (stopCause !== undefined) return;
+      if (stopCause !== undefined || hasExited) return;
       askToStop(child, adapter, { hasExited: false });
       after(deadlines.stopMs, () => end({ kind: "interrupted", reason: "interrupt" }));
     },
