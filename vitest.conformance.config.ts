@@ -1,11 +1,31 @@
 import { defineConfig } from "vitest/config";
 
+// Files that plant machine-wide policy run after all others, one at a time.
+const machineWide = ["conformance/machine-policy.test.ts"];
+const shared = { testTimeout: 60_000, hookTimeout: 60_000 };
+
 export default defineConfig({
   test: {
-    include: ["conformance/**/*.test.ts"],
-    exclude: ["conformance/node_modules/**"],
-    testTimeout: 120_000,
-    hookTimeout: 120_000,
-    maxWorkers: 2,
+    projects: [
+      {
+        test: {
+          ...shared,
+          name: "cli",
+          include: ["conformance/*.test.ts"],
+          exclude: machineWide,
+          maxWorkers: 2,
+          sequence: { groupOrder: 0 },
+        },
+      },
+      {
+        test: {
+          ...shared,
+          name: "machine",
+          include: machineWide,
+          maxWorkers: 1,
+          sequence: { groupOrder: 1 },
+        },
+      },
+    ],
   },
 });
