@@ -1,0 +1,33 @@
+import { expect, it } from "vitest";
+import { endGroup } from "../../src/exec/process-group.ts";
+
+/** A group that is empty after the given signal. */
+function group(diesBy: "SIGTERM" | "SIGKILL" | "before") {
+  const sent: (string | number)[] = [];
+  let alive = diesBy !== "before";
+  const kill = (pid: number, signal: NodeJS.Signals) => {
+    expect(pid).toBe(-42);
+    if (!alive) throw Object.assign(new Error("ESRCH"), { code: "ESRCH" });
+    if ((signal as unknown) !== 0) sent.push(signal);
+    if (signal === diesBy) alive = false;
+  };
+  return { sent, kill };
+}
+
+it("a group that ends by SIGTERM is not sent SIGKILL", async () => {
+  const { sent, kill } = group("SIGTERM");
+  await endGroup({ kill, groupId: 42, graceMs: 5_000 });
+  expect(sent).toEqual(["SIGTERM"]);
+});
+
+it("a group with a member that outlives the grace period is sent SIGKILL", async () => {
+  const { sent, kill } = group("SIGKILL");
+  await endGroup({ kill, groupId: 42, graceMs: 50 });
+  expect(sent).toEqual(["SIGTERM", "SIGKILL"]);
+});
+
+it("an empty group is sent nothing more, and that is no error", async () => {
+  const { sent, kill } = group("before");
+  await endGroup({ kill, groupId: 42, graceMs: 5_000 });
+  expect(sent).toEqual([]);
+});
