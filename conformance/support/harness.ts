@@ -111,9 +111,11 @@ export interface GuardedCase {
   readonly site?: Site;
   readonly prompt?: string;
   /** The model's API key. */
-  readonly apiKey?: string;
+  readonly apiKey?: string | undefined;
+  /** Added to the environment everything is taken from. */
+  readonly baseEnv?: Readonly<Record<string, string>>;
   /** Binary to compile for. @default the pinned one */
-  readonly binary?: string;
+  readonly binary?: (site: Site) => string;
   readonly prepare?: (site: Site) => void | Promise<void>;
   readonly betweenCompileAndSpawn?: (site: Site, hooks: RenderedHooks) => void | Promise<void>;
   readonly onRun?: (run: AgentRun, server: ModelServer) => void;
@@ -150,7 +152,7 @@ export async function runGuarded(spec: GuardedCase): Promise<GuardedRun> {
       provider,
       cwd: site.project,
       path: TOOL_PATH,
-      binary: spec.binary ?? resolveNativeBinary(provider),
+      binary: spec.binary?.(site) ?? resolveNativeBinary(provider),
     });
     await spec.betweenCompileAndSpawn?.(site, hooks);
     const run = await spawnAgent({
@@ -158,7 +160,7 @@ export async function runGuarded(spec: GuardedCase): Promise<GuardedRun> {
       prompt: `${prompt} ${token}`,
       cwd: site.project,
       model: column.model,
-      baseEnv: baseEnv(site, provider, server.url, spec.apiKey ?? DUMMY_KEY),
+      baseEnv: { ...baseEnv(site, provider, server.url, spec.apiKey), ...spec.baseEnv },
       ...defaultOptions(provider, server.url),
       ...spec.options?.(site),
     });
