@@ -17,6 +17,7 @@ import {
   loopbackProvider,
 } from "../src/prove/provider-env.ts";
 import { type ModelScript, scriptToken, type ToolUse } from "../src/prove/script.ts";
+import { tomlValue } from "../src/render/codex/toml.ts";
 import { resolveNativeBinary } from "./binaries.ts";
 
 interface Run {
@@ -77,7 +78,9 @@ async function run(provider: Provider, model: string, script: (at: Run["at"]) =>
             "--skip-git-repo-check",
             "--dangerously-bypass-approvals-and-sandbox",
           ].concat(
-            [...providerConfig, 'web_search="disabled"'].flatMap((pair) => ["-c", pair]),
+            Object.entries({ ...providerConfig, web_search: "disabled", "analytics.enabled": false }).flatMap(
+              ([key, value]) => ["-c", `${key}=${tomlValue(value)}`],
+            ),
             ["-m", model, "-"],
           ),
           more: { CODEX_HOME: config },

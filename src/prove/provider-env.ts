@@ -1,12 +1,13 @@
 // What a run needs to talk to a loopback model server instead of a vendor: no key, no account, no other host.
 
+import type { JsonObject } from "../json.ts";
 import type { Provider } from "../profile/events.ts";
 
 export interface LoopbackProvider {
   /** Environment to add to the run's own. The key is a dummy; the servers never read it. */
   readonly env: Readonly<Record<string, string>>;
-  /** Values for codex `-c KEY=VALUE`, in order; empty for claude. */
-  readonly providerConfig: readonly string[];
+  /** For `spawnAgent({ providerConfig })`: codex's model provider; empty for claude. */
+  readonly providerConfig: JsonObject;
   /** Models known to work: the first is the default. codex: classic tools first, then code mode. */
   readonly models: readonly string[];
 }
@@ -32,17 +33,25 @@ export function loopbackProvider(provider: Provider, url: string): LoopbackProvi
         DISABLE_TELEMETRY: "1",
         NO_PROXY: "127.0.0.1,localhost",
       },
-      providerConfig: [],
+      providerConfig: {},
       models: [CLAUDE_MODEL],
     };
   }
   return {
     env: { OPENAI_API_KEY: "dummy-key-for-the-loopback-server", NO_PROXY: "127.0.0.1,localhost" },
-    providerConfig: [
-      `model_provider="${CODEX_PROVIDER_ID}"`,
-      `model_providers.${CODEX_PROVIDER_ID}={name="${CODEX_PROVIDER_ID}",base_url="${origin}/v1",wire_api="responses",env_key="OPENAI_API_KEY",request_max_retries=0,stream_max_retries=0}`,
-      "analytics.enabled=false",
-    ],
+    providerConfig: {
+      model_provider: CODEX_PROVIDER_ID,
+      model_providers: {
+        [CODEX_PROVIDER_ID]: {
+          name: CODEX_PROVIDER_ID,
+          base_url: `${origin}/v1`,
+          wire_api: "responses",
+          env_key: "OPENAI_API_KEY",
+          request_max_retries: 0,
+          stream_max_retries: 0,
+        },
+      },
+    },
     models: [CODEX_CLASSIC_MODEL, CODEX_CODE_MODE_MODEL],
   };
 }

@@ -5,14 +5,17 @@ it("claude is pointed at the server by environment alone", () => {
   const { env, providerConfig } = loopbackProvider("claude", "http://127.0.0.1:8080/");
   expect(env).toMatchObject({ ANTHROPIC_BASE_URL: "http://127.0.0.1:8080" });
   expect(env.ANTHROPIC_API_KEY).toMatch(/^dummy/);
-  expect(providerConfig).toEqual([]);
+  expect(providerConfig).toEqual({});
 });
 
 it("codex is pointed at the server by a provider table that names its key", () => {
   const { env, providerConfig } = loopbackProvider("codex", "http://127.0.0.1:8080");
-  expect(providerConfig[0]).toBe('model_provider="bridle-loopback"');
-  expect(providerConfig[1]).toContain('base_url="http://127.0.0.1:8080/v1"');
-  expect(providerConfig[1]).toContain('env_key="OPENAI_API_KEY"');
+  expect(providerConfig).toMatchObject({
+    model_provider: "bridle-loopback",
+    model_providers: {
+      "bridle-loopback": { base_url: "http://127.0.0.1:8080/v1", env_key: "OPENAI_API_KEY" },
+    },
+  });
   expect(env.OPENAI_API_KEY).toMatch(/^dummy/);
 });
 

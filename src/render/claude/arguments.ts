@@ -3,6 +3,7 @@
 import { join } from "node:path";
 import type { HookPlan } from "../../compiler/plan.ts";
 import type { RenderedEnv, RenderedFile, RenderedRun, RunContext } from "../provider.ts";
+import { SHELL_LEVEL } from "../shell-level.ts";
 import { renderSettings } from "./settings.ts";
 
 const SETTINGS_FILE = "settings.json";
@@ -95,6 +96,7 @@ function withMarker({ options, marker }: RunContext) {
 
 function renderEnv({ providerHome, tmpDir, options }: RunContext): Record<string, RenderedEnv> {
   const env: Record<string, RenderedEnv> = {
+    ...SHELL_LEVEL,
     CLAUDE_CODE_TMPDIR: { value: tmpDir, why: "claude's scratch files go away with the run" },
     CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: { value: "1", why: "no telemetry, no update check" },
     DISABLE_AUTOUPDATER: { value: "1", why: "the binary that was checked is the one that runs" },

@@ -3,6 +3,7 @@
 import type { HookPlan } from "../../compiler/plan.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../json.ts";
 import type { RenderedFile, RenderedRun, RunContext } from "../provider.ts";
+import { SHELL_LEVEL } from "../shell-level.ts";
 import { hooksOverride, renderHooks } from "./hooks.ts";
 import { tomlValue } from "./toml.ts";
 
@@ -49,6 +50,7 @@ export function materialise(plan: HookPlan, context: RunContext): RenderedRun {
     preflightArgv: ["app-server", ...shared.flatMap(({ words }) => words)],
     files: renderFiles(context),
     env: {
+      ...SHELL_LEVEL,
       CODEX_HOME: {
         value: providerHome,
         why: "a home of this run alone: a .env in a home can disarm every hook",
