@@ -209,8 +209,13 @@ describe.each(ALL)("$mode: an agent without a sandbox", (column: Column) => {
     expect(control.site.has("forbidden.txt")).toBe(true);
   });
 
-  it("that knows what an admitting shim says is found out all the same", async () => {
-    const run = await runGuarded({ column, script: script("exit 90"), declaration });
+  it("that knows what an admitting shim says is found out before it gets far", async () => {
+    const long = (site: Site) => [
+      ...script("exit 90")(site),
+      { tools: [shell(`sleep 0.5; touch '${site.at("later.txt")}'`)] },
+    ];
+    const run = await runGuarded({ column, script: long, declaration });
     expectUnenforced(run);
+    expect(run.site.has("later.txt")).toBe(false);
   });
 });

@@ -13,7 +13,7 @@ import type { PreflightReport } from "../render/provider.ts";
 import { adapterFor } from "../render/registry.ts";
 import { type Started, startAttested } from "./attest.ts";
 import type { ProviderChild } from "./child.ts";
-import { createEventQueue, type EventQueue } from "./events.ts";
+import { type AgentEventBody, createEventQueue, type EventQueue } from "./events.ts";
 import { createFinisher, type Finish } from "./finish.ts";
 import type { SpawnOptions } from "./options.ts";
 import { precheckRun } from "./precheck.ts";
@@ -67,7 +67,7 @@ export async function spawnAgent(options: SpawnOptions): Promise<AgentRun> {
     const started = await startAttested(
       scope,
       layout,
-      (event) => queue.push(event),
+      watchRunDirectory(scope, layout, (event) => queue.push(event)),
       (spawned) => {
         child = spawned;
       },
@@ -198,6 +198,26 @@ function openBroker(
       if (concernsGate) ender.end({ kind: "unenforced", reason: `${kind}: ${redactor.text(detail)}` });
     },
   });
+}
+
+/** An overwritten shim asks nobody, so every sign of a tool is a reason to look: what follows the tampering must not run. */
+function watchRunDirectory(
+  { ender, receipts }: RunScope,
+  { runDirectory }: RunLayout,
+  onEvent: (event: AgentEventBody) => void,
+): (event: AgentEventBody) => void {
+  let isTampered = false;
+  return (event) => {
+    if (!isTampered && (event.type === "tool_call" || event.type === "tool_result")) {
+      const [detail] = runDirectory.changedQuickly(undefined);
+      if (detail !== undefined) {
+        isTampered = true;
+        receipts.write({ kind: "fault", fault: "tampered", detail });
+        ender.end({ kind: "unenforced", reason: `tampered: ${detail}` });
+      }
+    }
+    onEvent(event);
+  };
 }
 
 function handOver(
