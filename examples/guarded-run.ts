@@ -6,7 +6,8 @@
 import { AgentHooksRefused, compileAgentHooks, type HookDeclaration, spawnAgent } from "agent-bridle";
 
 const [provider = "codex", prompt = "List the files here."] = process.argv.slice(2);
-if (provider !== "claude" && provider !== "codex") throw new Error("usage: guarded-run.ts claude|codex [prompt]");
+if (provider !== "claude" && provider !== "codex")
+  throw new Error("usage: guarded-run.ts claude|codex [prompt]");
 
 const declaration: HookDeclaration = {
   PreToolUse: [
@@ -59,6 +60,7 @@ try {
   process.exitCode = outcome === "success" ? 0 : 1;
 } catch (error) {
   if (!(error instanceof AgentHooksRefused)) throw error;
-  for (const { code, path, message, hint } of error.issues) console.error(`${code} ${path}: ${message} ${hint}`);
+  for (const { code, path, message, hint } of error.issues)
+    console.error(`${code} ${path}: ${message} ${hint}`);
   process.exitCode = 78;
 }

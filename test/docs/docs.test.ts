@@ -1,0 +1,204 @@
+// Holds the documents to the code: tables, codes, links, and the names that examples import.
+
+import { readdirSync, readFileSync, statSync } from "node:fs";
+import { dirname, join, relative, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+import { describe, expect, it } from "vitest";
+import { REFUSAL_CODES } from "../../src/errors.ts";
+import * as publicList from "../../src/index.ts";
+import { DIVERGENCES } from "../../src/profile/divergences.ts";
+import { EVENTS, type EventCapability, type ProviderEvent } from "../../src/profile/events.ts";
+import { DEFAULT_DEADLINES } from "../../src/spawn/options.ts";
+
+const root = fileURLToPath(new URL("../..", import.meta.url));
+const read = (path: string) => readFileSync(join(root, path), "utf8");
+
+/** Rows of the first table after a mark, without its head; cells trimmed, `\|` unescaped. */
+function tableAfter(text: string, mark: string): string[][] {
+  const at = text.indexOf(mark);
+  if (at === -1) throw new Error(`no ${mark}`);
+  const lines = text.slice(at + mark.length).split("\n");
+  const start = lines.findIndex((line) => line.startsWith("|"));
+  const rest = lines.slice(start);
+  const end = rest.findIndex((line) => !line.startsWith("|"));
+  return rest.slice(2, end === -1 ? undefined : end).map((line) =>
+    line
+      .split(/(?<!\\)\|/)
+      .slice(1, -1)
+      .map((cell) => cell.trim().replaceAll("\\|", "|")),
+  );
+}
+
+function describeFiring({ fires, capSeconds }: ProviderEvent): string {
+  if (!fires) return "no";
+  return capSeconds === undefined ? "yes" : `yes, at most ${capSeconds} s`;
+}
+
+describe("docs/PROFILE.md", () => {
+  const profile = read("docs/PROFILE.md");
+
+  it("has the table of events of the code", () => {
+    const expected = Object.entries(EVENTS as Record<string, EventCapability>).map(([name, event]) => [
+      `\`${name}\``,
+      event.role,
+      event.accepts.join(", ") || "nothing",
+      event.subject === undefined ? "none" : `\`${event.subject}\``,
+      event.awaited ? "yes" : "no",
+      event.ours === true ? "Bridle" : describeFiring(event.claude),
+      event.ours === true ? "Bridle" : describeFiring(event.codex),
+    ]);
+    expect(tableAfter(profile, "<!-- table: events -->")).toEqual(expected);
+  });
+
+  it("has the table of divergences of the code", () => {
+    const expected = DIVERGENCES.map(({ id, subject, claude, codex, bridle, why, shownBy }) => [
+      id,
+      subject,
+      claude,
+      codex,
+      bridle,
+      why,
+      shownBy,
+    ]);
+    expect(tableAfter(profile, "<!-- table: divergences -->")).toEqual(expected);
+  });
+
+  it("names the version and its date", () => {
+    expect(tableAfter(profile, "## Versions")[0]?.slice(0, 2)).toEqual(["v1", "2026-07-12"]);
+  });
+});
+
+describe("docs/REFUSALS.md", () => {
+  it("lists exactly the codes of the code, with their meanings", () => {
+    const rows = tableAfter(read("docs/REFUSALS.md"), "exit code is 78");
+    const listed = rows.map(([code = "", meaning]) => [code.replaceAll("`", ""), meaning]);
+    expect(listed).toEqual(Object.entries(REFUSAL_CODES));
+  });
+});
+
+describe("docs/SPAWN.md", () => {
+  const spawn = read("docs/SPAWN.md");
+  const fieldsOf = (name: string) => {
+    const source = read("src/spawn/options.ts");
+    const start = source.indexOf(`export interface ${name} {`);
+    const body = source.slice(start, source.indexOf("\n}", start));
+    return [...body.matchAll(/^ {2}(\w+)\??:/gm)].map(([, field]) => field);
+  };
+
+  it("has every option", () => {
+    const listed = tableAfter(spawn, "## Options").map(([field = ""]) => field.replaceAll("`", ""));
+    const expected = fieldsOf("SpawnOptions").flatMap((field) =>
+      field === "admit" ? fieldsOf("AdmitOptions").map((inner) => `admit.${inner}`) : [field],
+    );
+    expect(listed).toEqual(expected);
+  });
+
+  it("has every deadline with its default", () => {
+    const listed = tableAfter(spawn, "## Deadlines").map(([field = "", , value = ""]) => [
+      field.replaceAll("`", ""),
+      Number.parseInt(value, 10),
+    ]);
+    expect(listed).toEqual(Object.entries(DEFAULT_DEADLINES));
+  });
+});
+
+describe("provider facts", () => {
+  const cited = (pattern: RegExp) => {
+    const files = readdirSync(join(root, "src"), { recursive: true, encoding: "utf8" });
+    const sources = files.filter((file) => file.endsWith(".ts")).map((file) => read(join("src", file)));
+    return [...new Set(sources.flatMap((source) => source.match(pattern) ?? []))].sort();
+  };
+  const rowIds = (path: string) =>
+    [...read(path).matchAll(/^\| ([CX]-\d+) \|/gm)].map(([, id]) => id as string);
+
+  it.each([
+    ["claude", /\bC-\d+\b/g],
+    ["codex", /\bX-\d+\b/g],
+  ] as const)("every row of %s that the code cites exists, and no id is given twice", (name, pattern) => {
+    const ids = rowIds(`docs/providers/${name}.md`);
+    expect(new Set(ids).size).toBe(ids.length);
+    expect(cited(pattern).filter((id) => !ids.includes(id))).toEqual([]);
+  });
+});
+
+describe("links", () => {
+  const pages = [
+    "README.md",
+    "CHANGELOG.md",
+    "CONTRIBUTING.md",
+    ...readdirSync(join(root, "docs"), { recursive: true, encoding: "utf8" })
+      .filter((file) => file.endsWith(".md"))
+      .map((file) => join("docs", file)),
+  ];
+
+  const linksOf = (page: string) =>
+    [...read(page).matchAll(/\]\(([^)\s]+)\)/g)]
+      .map(([, target]) => target as string)
+      .filter((target) => !/^[a-z]+:/.test(target))
+      .map((target) => {
+        const [path = "", anchor] = target.split("#");
+        return { path: path === "" ? page : relative(root, resolve(root, dirname(page), path)), anchor };
+      });
+
+  const anchorsOf = (page: string) =>
+    [...read(page).matchAll(/^#+ (.+)$/gm)].map(([, title = ""]) =>
+      title
+        .toLowerCase()
+        .replaceAll(/[^\p{L}\p{N} _-]/gu, "")
+        .replaceAll(" ", "-"),
+    );
+
+  it.each(pages)("of %s resolve", (page) => {
+    for (const { path, anchor } of linksOf(page)) {
+      expect(statSync(join(root, path)).isFile(), path).toBe(true);
+      if (anchor !== undefined) expect(anchorsOf(path)).toContain(anchor);
+    }
+  });
+
+  it("reach every page from the README", () => {
+    const seen = new Set<string>();
+    const visit = (page: string) => {
+      if (seen.has(page)) return;
+      seen.add(page);
+      for (const { path } of linksOf(page)) if (path.endsWith(".md")) visit(path);
+    };
+    visit("README.md");
+    expect(pages.filter((page) => !seen.has(page))).toEqual([]);
+  });
+});
+
+describe("examples", () => {
+  const source = read("src/index.ts");
+  const isPublic = (name: string) =>
+    Object.hasOwn(publicList, name) || new RegExp(`\\btype ${name}\\b|^ {2}${name},$`, "m").test(source);
+  const importsOf = (code: string) =>
+    [...code.matchAll(/import \{([^}]+)\} from "agent-bridle"/g)].flatMap(([, names = ""]) =>
+      names
+        .split(",")
+        .map((name) => name.trim().replace(/^type /, ""))
+        .filter((name) => name !== ""),
+    );
+
+  it("in the README import only what is public", () => {
+    const blocks = [...read("README.md").matchAll(/```ts\n(\/\/ example:[\s\S]*?)```/g)].map(
+      ([, code = ""]) => code,
+    );
+    expect(blocks.length).toBeGreaterThan(0);
+    const names = blocks.flatMap(importsOf);
+    expect(names.length).toBeGreaterThan(0);
+    expect(names.filter((name) => !isPublic(name))).toEqual([]);
+  });
+
+  it("as files import only what is public", () => {
+    const names = importsOf(read("examples/guarded-run.ts"));
+    expect(names.length).toBeGreaterThan(0);
+    expect(names.filter((name) => !isPublic(name))).toEqual([]);
+  });
+
+  it("in the README are the files in examples/", () => {
+    const readme = read("README.md");
+    const withoutComments = (text: string) => text.replaceAll(/^(?:#|\/\/).*\n/gm, "").trim();
+    expect(readme).toContain(withoutComments(read("examples/hooks.yaml")));
+    expect(readme).toContain(withoutComments(read("examples/guard.mjs")));
+  });
+});
