@@ -205,7 +205,8 @@ describe.each(ALL)("$mode: an agent without a sandbox", (column: Column) => {
     expectUnenforced(run);
     expect(run.site.has("forbidden.txt")).toBe(false);
 
-    const control = await runUnguarded({ column, script: script("exit 0") });
+    const harmless = (site: Site) => [{ tools: [shell("true")] }, { tools: [touch(site, "forbidden.txt")] }];
+    const control = await runUnguarded({ column, script: harmless });
     expect(control.site.has("forbidden.txt")).toBe(true);
   });
 
