@@ -3,7 +3,7 @@ import { text } from "node:stream/consumers";
 
 const { tool_command: command = "" } = JSON.parse(await text(process.stdin));
 
-if (/\b(rm|-delete)\b/.test(command)) {
+if (/\brm\b|-delete\b/.test(command)) {
   console.error("deleting files is not allowed in this project");
   process.exit(2);
 }

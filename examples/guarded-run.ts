@@ -19,7 +19,7 @@ const declaration: HookDeclaration = {
           name: "no-deleting",
           timeout: 5,
           handler: ({ tool_command: command }) => {
-            if (!/\b(rm|-delete)\b/.test(String(command ?? ""))) return undefined;
+            if (!/\brm\b|-delete\b/.test(String(command ?? ""))) return undefined;
             return {
               hookSpecificOutput: {
                 hookEventName: "PreToolUse",

@@ -1,5 +1,6 @@
 // Holds the documents to the code: tables, codes, links, and the names that examples import.
 
+import { spawnSync } from "node:child_process";
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -189,10 +190,29 @@ describe("examples", () => {
     expect(names.filter((name) => !isPublic(name))).toEqual([]);
   });
 
+  it("hooks.yaml is a declaration without problems", async () => {
+    const { declaration } = await publicList.loadDeclaration(join(root, "examples/hooks.yaml"));
+    expect(Object.keys(declaration)).toEqual(["PreToolUse"]);
+  });
+
   it("as files import only what is public", () => {
     const names = importsOf(read("examples/guarded-run.ts"));
     expect(names.length).toBeGreaterThan(0);
     expect(names.filter((name) => !isPublic(name))).toEqual([]);
+  });
+
+  it.each([
+    ["find build -delete", 2],
+    ["rm -r build", 2],
+    ["ls build", 0],
+  ])("the guard answers %j with exit %i", (command, code) => {
+    const guard = join(root, "examples", "guard.mjs");
+    const { status, stderr } = spawnSync(process.execPath, [guard], {
+      input: `${JSON.stringify({ tool_command: command })}\n`,
+      encoding: "utf8",
+    });
+    expect(status).toBe(code);
+    expect(stderr.includes("not allowed")).toBe(code === 2);
   });
 
   it("in the README are the files in examples/", () => {
