@@ -3,14 +3,18 @@
 
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { benchGuardedCall } from "./guarded-call.mjs";
 import { machine, toMarkdown } from "./harness.mjs";
 import { benchHooks } from "./hooks.mjs";
+import { benchSpawn } from "./spawn.mjs";
 import { benchStream } from "./stream.mjs";
 
 const quick = process.argv.includes("--quick");
 const on = machine();
 const results = [
   ...(await benchHooks(quick ? { rounds: 3, each: 2 } : {})),
+  await benchSpawn(quick ? { rounds: 3, each: 1 } : {}),
+  ...(await benchGuardedCall(quick ? { rounds: 2 } : {})),
   await benchStream(quick ? { megabytes: 20, rounds: 1 } : {}),
 ];
 

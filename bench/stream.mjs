@@ -1,9 +1,11 @@
 // A provider-like NDJSON stream of a given size: as a process (`node bench/stream.mjs MB`), or as chunks in this one.
-// Measured today: a plain line splitter with JSON.parse, the floor for the event reader that will be set beside it.
+// A plain line splitter with JSON.parse stands beside Bridle's framer and event parser.
 
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
+import { createStreamParser } from "../dist/render/claude/stream.js";
+import { createLineFramer } from "../dist/spawn/frame.js";
 import { compare } from "./harness.mjs";
 
 const CHUNK_BYTES = 64 * 1024;
@@ -69,6 +71,19 @@ function lineParser() {
   };
 }
 
+function eventReader() {
+  const parser = createStreamParser();
+  const framer = createLineFramer({
+    onLine: (line) => {
+      parser.push(line);
+    },
+    onOverflow: (bytes) => {
+      throw new Error(`A line of ${bytes} bytes was skipped.`);
+    },
+  });
+  return (chunk) => framer.push(chunk);
+}
+
 export function benchStream({ megabytes = 200, rounds = 3 } = {}) {
   return compare({
     title: `Event stream, ${megabytes} MB of NDJSON from a process`,
@@ -80,6 +95,7 @@ export function benchStream({ megabytes = 200, rounds = 3 } = {}) {
     variants: [
       { name: "read only", run: () => drain(spawnNdjson(megabytes), () => {}) },
       { name: "split + JSON.parse", run: () => drain(spawnNdjson(megabytes), lineParser()) },
+      { name: "Bridle events", run: () => drain(spawnNdjson(megabytes), eventReader()) },
     ],
   });
 }

@@ -1,9 +1,10 @@
 // One directory per run: the shim, its FIFOs, and the files rendered for the provider. Private, made fresh, never reused.
 
+import { execFile } from "node:child_process";
 import { constants, lstatSync } from "node:fs";
 import { chmod, lstat, mkdir, open, rm } from "node:fs/promises";
 import { dirname, isAbsolute, join, normalize, sep } from "node:path";
-import { execa } from "execa";
+import { promisify } from "node:util";
 import { type Identity, identify, verifyIdentities } from "./run-directory-identity.ts";
 import {
   checkOwnDirectory,
@@ -84,22 +85,26 @@ export async function createRunDirectory({
   }
 }
 
+const execFileAsync = promisify(execFile);
+
+async function makeFifos(paths: readonly string[]): Promise<void> {
+  await execFileAsync("mkfifo", ["-m", "600", "--", ...paths], { env: { PATH: "/usr/bin:/bin" } });
+}
+
 async function fill(path: string): Promise<void> {
   await chmod(path, 0o700); // a umask may have taken bits away
   const { requests, replies, envelopes, bodies, shimDir, shim } = SHIM_LAYOUT;
-  for (const folder of [replies, envelopes, bodies, shimDir])
-    await mkdir(join(path, folder), { mode: 0o700 });
-  await createFile(join(path, shim), SHIM_TEXT, 0o500);
-  await chmod(join(path, shimDir), 0o500);
+  const folders = [replies, envelopes, bodies, shimDir];
+  await Promise.all(folders.map((folder) => mkdir(join(path, folder), { mode: 0o700 })));
   const fifos = [join(path, requests), ...SLOTS.map((slot) => join(path, replies, slot))];
-  // Not the synchronous form: a supervisor of many runs must not stall for one.
-  const made = await execa("/bin/sh", ["-c", 'exec mkfifo -m 600 -- "$@"', "mkfifo", ...fifos], {
-    reject: false,
-    env: { PATH: "/usr/bin:/bin" },
-    extendEnv: false,
+  // One process for all of them, and not the synchronous form: a supervisor of many runs must not stall for one.
+  const fifosMade = makeFifos(fifos).catch((error: unknown) => {
+    throw refuseRunDirectory(`mkfifo failed: ${String(error)}`, "FIFOs are needed", error);
   });
-  if (made.failed)
-    throw refuseRunDirectory(`mkfifo failed: ${made.stderr || made.shortMessage}`, "FIFOs are needed");
+  const shimMade = createFile(join(path, shim), SHIM_TEXT, 0o500).then(() =>
+    chmod(join(path, shimDir), 0o500),
+  );
+  await Promise.all([fifosMade, shimMade]);
 }
 
 function describe(path: string): RunDirectory {

@@ -43,12 +43,12 @@ export function findByMarker(
 ): MarkedProcesses {
   if (!existsSync(`${procRoot}/self/environ`)) return { supported: false, processes: [] };
   const from = sincePid !== undefined && lastPid(procRoot) >= sincePid ? sincePid : 0;
-  const needle = Buffer.from(`\0${name}=${value}\0`);
+  const needle = Buffer.from(`\0${name}=`);
   const processes: MarkedProcess[] = [];
   for (const entry of readdirSync(procRoot)) {
     const pid = Number(entry);
     if (!Number.isInteger(pid) || pid < from || pid === process.pid) continue;
-    if (!carries(procRoot, pid, needle)) continue;
+    if (!carries(procRoot, pid, needle, value)) continue;
     const startTime = startTimeOf(pid, procRoot);
     if (startTime !== undefined) processes.push({ pid, startTime });
   }
@@ -105,11 +105,15 @@ export function startTimeOf(pid: number, procRoot = "/proc"): string | undefined
   return stat?.slice(stat.lastIndexOf(")") + 2).split(" ")[19];
 }
 
-function carries(procRoot: string, pid: number, needle: Buffer): boolean {
+/** Markers nest as `outer:inner`, so a run inside a run is found by both. */
+function carries(procRoot: string, pid: number, needle: Buffer, value: string): boolean {
   const environ = readIfThere(`${procRoot}/${pid}/environ`);
-  return (
-    environ !== undefined && Buffer.concat([Buffer.from("\0"), environ, Buffer.from("\0")]).includes(needle)
-  );
+  if (environ === undefined) return false;
+  const framed = Buffer.concat([Buffer.from("\0"), environ, Buffer.from("\0")]);
+  const at = framed.indexOf(needle);
+  if (at === -1) return false;
+  const from = at + needle.length;
+  return framed.toString("utf8", from, framed.indexOf(0, from)).split(":").includes(value);
 }
 
 /** The pid created last, as the kernel says in /proc/loadavg; 0 when it does not, so that everything is looked at. */

@@ -45,13 +45,14 @@ export async function setUpRun({
   const stateDir = stateDirectory(env);
   const { cwd } = runOptions;
   const home = await chooseHome({ plan, options, cwd, runId, stateDir });
-  const ambient = await scanAmbient({
+  const scanned = scanAmbient({
     provider: plan.provider,
     cwd,
     env,
     wantsRules: options.admit?.denyRules ?? true,
     wantsInstructions: (options.admit?.instructions ?? "project") === "project",
   });
+  scanned.catch(() => {}); // awaited below; a failure before that must not be reported as unhandled
   const tmpDir = await realpath(await mkdtemp(join(env.TMPDIR ?? tmpdir(), "bridle-agent-")));
   const undo: (() => Promise<unknown>)[] = [() => rm(tmpDir, { recursive: true, force: true })];
   const remove = async () => {
@@ -70,6 +71,7 @@ export async function setUpRun({
       configHome: runOptions.configHome ?? "user",
       env,
     });
+    const ambient = await scanned;
     const instructions = ambient.instructions === undefined ? {} : { instructions: ambient.instructions };
     const context: RunContext = {
       runId,

@@ -39,6 +39,13 @@ describe.skipIf(process.platform !== "linux")("on Linux", () => {
     expect(processes.map(({ pid }) => pid)).toEqual([mine.pid]);
   });
 
+  it("finds a nested marker by its outer and by its inner run", () => {
+    const nested = sleeper(`${value}:inner-${value}`);
+    for (const wanted of [value, `inner-${value}`]) {
+      expect(findByMarker(NAME, wanted).processes.map(({ pid }) => pid)).toEqual([nested.pid]);
+    }
+  });
+
   it("ends them and counts them", async () => {
     const mine = [sleeper(value), sleeper(value)];
     expect(await sweepMarker({ name: NAME, value })).toEqual({ supported: true, found: 2, survivors: [] });

@@ -1,0 +1,137 @@
+// What one guard adds to one tool call of the real CLIs, against a loopback model: no hook, a `/bin/true` hook as the provider
+// runs it, a Node script as the provider runs it, and a Bridle function handler behind shim and broker. The provider's own hook
+// commands are put in the place of ours after rendering, so that everything else is the same.
+
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { homedir } from "node:os";
+import { dirname, join } from "node:path";
+import fastGlob from "fast-glob";
+import { compileAgentHooks, spawnAgent } from "../dist/index.js";
+import { startAnthropicServer } from "../dist/prove/anthropic-server.js";
+import { startOpenaiServer } from "../dist/prove/openai-server.js";
+import { loopbackProvider } from "../dist/prove/provider-env.js";
+import { scriptToken } from "../dist/prove/script.js";
+import { claudeAdapter } from "../dist/render/claude/index.js";
+import { hooksOverride, trustHash } from "../dist/render/codex/hooks.js";
+import { codexAdapter } from "../dist/render/codex/index.js";
+import { tomlValue } from "../dist/render/codex/toml.js";
+import { compare } from "./harness.mjs";
+
+const CALLS = 20;
+const LIMITS = { claude: 1.5, codex: 2.8 };
+const BINARIES = {
+  claude: `@anthropic-ai/claude-code-${process.platform}-${process.arch}*/claude`,
+  codex: `@openai/codex-${process.platform}-${process.arch}*/vendor/*/bin/codex`,
+};
+const ADAPTERS = { claude: claudeAdapter, codex: codexAdapter };
+
+/** The rendered run with another command in the place of our handler. */
+function withCommand(provider, rendered, command) {
+  if (provider === "claude") {
+    const files = rendered.files.map((file) => {
+      if (file.path !== "settings.json") return file;
+      const settings = JSON.parse(file.content);
+      settings.hooks = { PreToolUse: [{ hooks: [{ type: "command", command, timeout: 30 }] }] };
+      return { ...file, content: JSON.stringify(settings) };
+    });
+    return { ...rendered, files };
+  }
+  const hook = {
+    event: "PreToolUse",
+    key: "/<session-flags>/config.toml:pre_tool_use:0:0",
+    command,
+    timeout: 30,
+  };
+  const override = hooksOverride([{ ...hook, trustedHash: trustHash("PreToolUse", hook) }]);
+  const argv = rendered.argv.map((word) =>
+    word.startsWith("hooks=") ? `hooks=${tomlValue(override)}` : word,
+  );
+  return { ...rendered, argv };
+}
+
+async function measure(provider, { folder, binary, command, handler }) {
+  const cwd = mkdtempSync(join(folder, "project-"));
+  const token = scriptToken("bench");
+  const step = { tools: [{ kind: "shell", command: "true" }] };
+  const start = provider === "claude" ? startAnthropicServer : startOpenaiServer;
+  const server = await start({ scripts: { [token]: Array(CALLS).fill(step) } });
+  const { env, providerConfig, models } = loopbackProvider(provider, server.url);
+  const declared =
+    handler || command ? { PreToolUse: [{ hooks: [{ type: "function", handler: () => undefined }] }] } : {};
+  const hooks = await compileAgentHooks(declared, { provider, cwd, binary });
+  const adapter = ADAPTERS[provider];
+  const real = { materialise: adapter.materialise, preflight: adapter.preflight };
+  if (command) {
+    adapter.materialise = (plan, context) => withCommand(provider, real.materialise(plan, context), command);
+    adapter.preflight = async () => ({ issues: [], foreignHooks: [], capabilities: {} });
+  }
+  try {
+    const run = await spawnAgent({
+      hooks,
+      prompt: `go ${token}`,
+      cwd,
+      configHome: "run",
+      baseEnv: {
+        PATH: `${dirname(process.execPath)}:/usr/bin:/bin`,
+        HOME: folder,
+        TMPDIR: join(folder, "tmp"),
+        ...env,
+      },
+      passEnv: ["NO_PROXY"],
+      receiptSink: () => {},
+      model: models[0],
+      ...(provider === "claude" ? { allowedTools: ["Bash"] } : { providerConfig }),
+    });
+    const { outcome, reason, hooks: counts } = await run.result;
+    if (outcome !== "success") throw new Error(`${provider} ended as ${outcome}: ${reason}`);
+    if (handler && counts.ran !== CALLS)
+      throw new Error(`${counts.ran} of ${CALLS} calls reached the handler`);
+  } finally {
+    Object.assign(adapter, real);
+    await server.close();
+  }
+  const asked = server.requests.filter(
+    ({ method, path }) => method === "POST" && /\/(messages|responses)(\?|$)/.test(path),
+  );
+  return (asked.at(-1).at - asked.at(-1 - CALLS).at) / CALLS;
+}
+
+async function benchProvider(provider, { rounds }) {
+  const modules = join(import.meta.dirname, "..", "conformance", "node_modules");
+  const [binary] = await fastGlob(BINARIES[provider], { cwd: modules, absolute: true });
+  if (binary === undefined) throw new Error(`no ${provider}: run npm ci --prefix conformance`);
+  mkdirSync(join(homedir(), ".cache"), { recursive: true });
+  const folder = mkdtempSync(join(homedir(), ".cache", "bridle-bench-call-"));
+  mkdirSync(join(folder, "tmp"));
+  const script = join(folder, "hook.cjs");
+  writeFileSync(script, "process.stdin.resume();\n");
+  const at = (options) => () => measure(provider, { folder, binary, ...options });
+  try {
+    return await compare({
+      title: `One tool call of ${provider}, model request to model request`,
+      unit: "ms",
+      baseline: "no hook",
+      rounds,
+      warmup: 1,
+      each: 1,
+      variants: [
+        { name: "no hook", run: at({}) },
+        { name: "/bin/true hook", run: at({ command: "/bin/true" }) },
+        { name: "Node script hook", run: at({ command: `'${process.execPath}' '${script}'` }) },
+        { name: "Bridle", run: at({ handler: true }) },
+      ],
+      limits: {
+        [`${provider}: Bridle adds ≤ ${LIMITS[provider]} × what /bin/true adds`]: (rows) => ({
+          value: (rows.Bridle.p50 - rows["no hook"].p50) / (rows["/bin/true hook"].p50 - rows["no hook"].p50),
+          limit: LIMITS[provider],
+        }),
+      },
+    });
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+export async function benchGuardedCall({ rounds = 7 } = {}) {
+  return [await benchProvider("claude", { rounds }), await benchProvider("codex", { rounds })];
+}
