@@ -61,7 +61,10 @@ function plantedCase(column: Column, onRun: (run: AgentRun) => void): GuardedCas
       PostToolUse: [
         {
           hooks: [
-            { type: "command", command: site.guard(`echo '${SECRETS.listed} {' >&2; exit 1`, "after.sh") },
+            {
+              type: "command",
+              command: site.guard(`echo '${Object.values(SECRETS).join(" ")}' >&2; exit 1`, "after.sh"),
+            },
           ],
         },
       ],

@@ -3,6 +3,7 @@
 import { randomUUID } from "node:crypto";
 import type { HookPlan } from "../compiler/plan.ts";
 import { buildHookEnv } from "../exec/hook-env.ts";
+import { isJsonObject, type Json } from "../json.ts";
 import type { EnvelopeContext } from "../profile/envelope-types.ts";
 import { isSecretName } from "../redaction/patterns.ts";
 import { createRedactor, type Redactor } from "../redaction/redactor.ts";
@@ -38,7 +39,7 @@ export function createScope(
     plan.provider === "claude" && options.resume !== undefined ? options.resume : randomUUID();
   const redactor = createRedactor({
     env: { ...env, ...options.env },
-    values: [...(options.secrets ?? []), ...entrySecrets(plan)],
+    values: [...(options.secrets ?? []), ...entrySecrets(plan), ...serverSecrets(options.mcpServers)],
   });
   const receipts = bufferReceipts();
   const ender: RunScope["ender"] = { end: () => {} };
@@ -79,4 +80,16 @@ function entrySecrets(plan: HookPlan): string[] {
     .flatMap((entry) => (entry.type === "command" ? Object.entries(entry.env) : []))
     .filter(([name]) => isSecretName(name))
     .map(([, value]) => value);
+}
+
+/** The headers of an MCP server but the plain ones, with and without its scheme, and the variables whose names say so. */
+function serverSecrets(servers: SpawnOptions["mcpServers"] = {}): string[] {
+  const valuesOf = (value: Json | undefined, isSecret: (name: string) => boolean) =>
+    Object.entries(isJsonObject(value) ? value : {}).flatMap(([name, text]) =>
+      typeof text === "string" && isSecret(name) ? [text, text.slice(text.indexOf(" ") + 1)] : [],
+    );
+  return Object.values(servers).flatMap(({ headers, env }) => [
+    ...valuesOf(headers, (name) => !/^(?:accept|content-type|user-agent)/i.test(name)),
+    ...valuesOf(env, isSecretName),
+  ]);
 }
