@@ -62,6 +62,7 @@ export async function sweepMarker({
   kill = (pid, signal) => process.kill(pid, signal),
   signal = "SIGKILL",
   deadlineMs = 2_000,
+  quietLooks = 1,
   procRoot,
   sincePid,
 }: {
@@ -70,6 +71,8 @@ export async function sweepMarker({
   kill?: Kill;
   signal?: NodeJS.Signals;
   deadlineMs?: number;
+  /** Scans in a row that must find nothing. A process in the middle of exec shows no environment for an instant. @default 1 */
+  quietLooks?: number;
 } & FindOptions): Promise<SweepResult> {
   const options: FindOptions = {
     ...(procRoot === undefined ? {} : { procRoot }),
@@ -77,10 +80,11 @@ export async function sweepMarker({
   };
   const seen = new Set<string>();
   const until = performance.now() + deadlineMs;
-  for (;;) {
+  for (let quiet = 0; ; ) {
     const { supported, processes } = findByMarker(name, value, options);
     for (const found of processes) seen.add(`${found.pid} ${found.startTime}`);
-    if (processes.length === 0 || performance.now() >= until) {
+    quiet = processes.length === 0 ? quiet + 1 : 0;
+    if (quiet >= quietLooks || !supported || performance.now() >= until) {
       return { supported, found: seen.size, survivors: processes };
     }
     for (const { pid, startTime } of processes) {

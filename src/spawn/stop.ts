@@ -59,7 +59,12 @@ export async function sweepTree({
   marker: string;
 }): Promise<Extinction> {
   signalGroup(kill, groupId, "SIGKILL");
-  const { supported, survivors } = await sweepMarker({ name: RUN_MARKER, value: marker, kill });
+  const { supported, survivors } = await sweepMarker({
+    name: RUN_MARKER,
+    value: marker,
+    kill,
+    quietLooks: 2,
+  });
   const isEmpty = survivors.length === 0 && !(await groupStaysAlive(groupId));
   return {
     state: supported && isEmpty ? "swept" : "unproven",

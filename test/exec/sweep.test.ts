@@ -4,7 +4,7 @@ import { rmSync, writeFileSync } from "node:fs";
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { findByMarker, startTimeOf, sweepMarker } from "../../src/exec/sweep.ts";
 
 const NAME = "BRIDLE_TEST_MARKER";
@@ -23,6 +23,9 @@ function sleeper(marker: string): ChildProcess {
   children.push(child);
   return child;
 }
+/** A child in the middle of exec shows no environment yet. */
+const shown = (marker: string, count: number) =>
+  vi.waitFor(() => expect(findByMarker(NAME, marker).processes).toHaveLength(count), { timeout: 5_000, interval: 5 });
 const ended = (child: ChildProcess) =>
   new Promise((resolve) => {
     if (child.exitCode !== null || child.signalCode !== null) resolve(undefined);
@@ -30,17 +33,19 @@ const ended = (child: ChildProcess) =>
   });
 
 describe.skipIf(process.platform !== "linux")("on Linux", () => {
-  it("finds exactly the processes that carry the whole value", () => {
+  it("finds exactly the processes that carry the whole value", async () => {
     const mine = sleeper(value);
     sleeper(`${value}x`);
     sleeper(`x${value}`);
+    await shown(value, 1);
     const { supported, processes } = findByMarker(NAME, value);
     expect(supported).toBe(true);
     expect(processes.map(({ pid }) => pid)).toEqual([mine.pid]);
   });
 
-  it("finds a nested marker by its outer and by its inner run", () => {
+  it("finds a nested marker by its outer and by its inner run", async () => {
     const nested = sleeper(`${value}:inner-${value}`);
+    await shown(value, 1);
     for (const wanted of [value, `inner-${value}`]) {
       expect(findByMarker(NAME, wanted).processes.map(({ pid }) => pid)).toEqual([nested.pid]);
     }
@@ -48,6 +53,7 @@ describe.skipIf(process.platform !== "linux")("on Linux", () => {
 
   it("ends them and counts them", async () => {
     const mine = [sleeper(value), sleeper(value)];
+    await shown(value, 2);
     expect(await sweepMarker({ name: NAME, value })).toEqual({ supported: true, found: 2, survivors: [] });
     await Promise.all(mine.map(ended));
     expect(mine.map(({ signalCode }) => signalCode)).toEqual(["SIGKILL", "SIGKILL"]);
@@ -55,6 +61,7 @@ describe.skipIf(process.platform !== "linux")("on Linux", () => {
 
   it("ends by the injected kill only, and tells what survived it", async () => {
     const mine = sleeper(value);
+    await shown(value, 1);
     const sent: [number, string][] = [];
     const result = await sweepMarker({
       name: NAME,
@@ -72,6 +79,7 @@ describe.skipIf(process.platform !== "linux")("on Linux", () => {
 
   it("a kill that throws is a survivor, not an error", async () => {
     const mine = sleeper(value);
+    await shown(value, 1);
     const kill = () => {
       throw new Error("EPERM");
     };
@@ -82,6 +90,7 @@ describe.skipIf(process.platform !== "linux")("on Linux", () => {
   it("looks only at later processes when asked to, and at all when pids may have wrapped", () => {
     const first = sleeper(value);
     const second = sleeper(value);
+    await shown(value, 2);
     const pids = (sincePid?: number) =>
       findByMarker(NAME, value, sincePid === undefined ? {} : { sincePid }).processes.map(({ pid }) => pid);
     expect(pids(second.pid)).toEqual([second.pid]);
