@@ -2,6 +2,7 @@
 
 import { copyFileSync, linkSync, rmSync, writeFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
+import { RenderedHooks } from "../src/index.ts";
 import { resolveNativeBinary } from "./binaries.ts";
 import { DENY, guardTools } from "./support/guards.ts";
 import { BOTH, leftRunDirectories, runGuarded, type Site, touch } from "./support/harness.ts";
@@ -59,6 +60,37 @@ describe.each(BOTH)("$mode: the provider's binary", (column) => {
     });
     expect(run.refusal?.issues).toMatchObject([{ code: "provider_changed" }]);
     expect(run.server.requests).toEqual([]);
+  });
+});
+
+describe.each(BOTH)("$mode: a token that was not minted", (column) => {
+  const forgeries: { how: string; forge: (token: RenderedHooks) => unknown }[] = [
+    { how: "a spread copy", forge: (token) => ({ ...token }) },
+    { how: "an heir by prototype", forge: (token) => Object.create(token) },
+    { how: "a JSON round trip", forge: (token) => JSON.parse(JSON.stringify(token)) },
+    { how: "an object of its class", forge: () => Object.create(RenderedHooks.prototype) },
+    { how: "nothing", forge: () => undefined },
+  ];
+  it.each(forgeries)("$how refuses, and nothing starts", async ({ forge }) => {
+    let forged: unknown;
+    const run = await runGuarded({
+      column,
+      script,
+      declaration: guardTools(DENY),
+      betweenCompileAndSpawn: (_site, hooks) => {
+        forged = forge(hooks);
+      },
+      options: () => ({ hooks: forged as RenderedHooks }),
+    });
+    expect(run.refusal?.issues).toMatchObject([{ code: "token_forged" }]);
+    expect(run.server.requests).toEqual([]);
+    expect(run.receipts).toEqual([]);
+    expect(leftRunDirectories(run.site)).toEqual([]);
+  });
+
+  it("a subclass cannot be built", () => {
+    class Forged extends (RenderedHooks as unknown as new (...args: unknown[]) => object) {}
+    expect(() => new Forged(Symbol("mint"), {})).toThrow(/token_forged/);
   });
 });
 

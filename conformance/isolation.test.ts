@@ -122,6 +122,71 @@ describe.each(PLACES)("$mode: ambient hooks", ({ column, plantAll, fires, warned
   });
 });
 
+describe.each(ALL)("$mode: variables that disarm hooks", (column) => {
+  it("do not get through, in whatever environment the supervisor lives", async () => {
+    const run = await runGuarded({
+      column,
+      script: (site) => [{ tools: [touch(site, "forbidden.txt")] }],
+      declaration: guardTools(denyWhen("forbidden")),
+      prepare: (site) => plant(`${site.root}/disarm.sh`, `touch '${site.notes}/fired-bash-env'\nexit 0\n`),
+      baseEnv: (site) => ({
+        BASH_ENV: `${site.root}/disarm.sh`,
+        ENV: `${site.root}/disarm.sh`,
+        CLAUDE_CODE_SIMPLE: "1",
+        CLAUDE_CODE_SAFE_MODE: "1",
+        CODEX_NON_INTERACTIVE: "1",
+      }),
+    });
+    expect(run.site.has("forbidden.txt")).toBe(false);
+    expect(run.result).toMatchObject({ outcome: "success", hooks: { denied: 1 } });
+    expect(fired(run.site)).toEqual([]);
+  });
+});
+
+describe("claude: ambient rules that only narrow", () => {
+  const spec = {
+    column: CLAUDE,
+    script: (site: Site) => [{ tools: [touch(site, "forbidden.txt")] }],
+    prepare: (site: Site) =>
+      plant(join(site.home, ".claude", "settings.json"), { permissions: { deny: ["Bash(touch:*)"] } }),
+  };
+
+  it("are kept", async () => {
+    const run = await runUnguarded(spec);
+    expect(run.site.has("forbidden.txt")).toBe(false);
+  });
+
+  it("are left out when the caller says so, and that is said", async () => {
+    const run = await runUnguarded({ ...spec, options: () => ({ admit: { denyRules: false } }) });
+    expect(run.site.has("forbidden.txt")).toBe(true);
+    expect(run.result.warnings).toMatchObject([
+      { code: "ambient_dropped", message: expect.stringContaining("1 deny rule(s) do not apply") },
+    ]);
+  });
+});
+
+describe.each(ALL)("$mode: the project's instructions", (column) => {
+  const name = column === CLAUDE ? "CLAUDE.md" : "AGENTS.md";
+  const spec = {
+    column,
+    script: () => [],
+    prepare: (site: Site) => plant(site.at(name), "WORDS-OF-THE-PROJECT\n"),
+  };
+  const wasTold = (run: GuardedRun) => JSON.stringify(run.server.requests).includes("WORDS-OF-THE-PROJECT");
+
+  it("reach the model as text", async () => {
+    expect(wasTold(await runUnguarded(spec))).toBe(true);
+  });
+
+  it("stay out when the caller says so, and that is said", async () => {
+    const run = await runUnguarded({ ...spec, options: () => ({ admit: { instructions: "none" } }) });
+    expect(wasTold(run)).toBe(false);
+    expect(run.result.warnings).toMatchObject([
+      { code: "ambient_dropped", message: expect.stringContaining(name) },
+    ]);
+  });
+});
+
 describe.each([CODEX, CODEX_CODE_MODE])("$mode: a .env with BASH_ENV in the user's home", (column) => {
   it("has no effect", async () => {
     const script = (site: Site) => [{ tools: [touch(site, "forbidden.txt")] }];

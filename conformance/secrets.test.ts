@@ -83,7 +83,7 @@ function plantedCase(column: Column, onRun: (run: AgentRun) => void): GuardedCas
       },
       receiptsDir: join(site.state, "receipts"),
     }),
-    baseEnv: { PASSED_TOKEN: SECRETS.passed, NOT_PASSED_TOKEN: "planted-not-passed-8f0c9a7e5b" },
+    baseEnv: () => ({ PASSED_TOKEN: SECRETS.passed, NOT_PASSED_TOKEN: "planted-not-passed-8f0c9a7e5b" }),
     onRun,
   };
 }

@@ -113,7 +113,7 @@ export interface GuardedCase {
   /** The model's API key. */
   readonly apiKey?: string | undefined;
   /** Added to the environment everything is taken from. */
-  readonly baseEnv?: Readonly<Record<string, string>>;
+  readonly baseEnv?: (site: Site) => Readonly<Record<string, string>>;
   /** Binary to compile for. @default the pinned one */
   readonly binary?: (site: Site) => string;
   readonly prepare?: (site: Site) => void | Promise<void>;
@@ -160,7 +160,7 @@ export async function runGuarded(spec: GuardedCase): Promise<GuardedRun> {
       prompt: `${prompt} ${token}`,
       cwd: site.project,
       model: column.model,
-      baseEnv: { ...baseEnv(site, provider, server.url, spec.apiKey), ...spec.baseEnv },
+      baseEnv: { ...baseEnv(site, provider, server.url, spec.apiKey), ...spec.baseEnv?.(site) },
       ...defaultOptions(provider, server.url),
       ...spec.options?.(site),
     });
