@@ -248,7 +248,7 @@ function show(value: unknown): string {
     const text = typeof value === "number" ? String(value) : (JSON.stringify(value) ?? String(value));
     return text.length > 120 ? `${text.slice(0, 120)}…` : text;
   } catch {
-    return String(value); // a cycle or a BigInt: the type's own word is enough for a message
+    return Object.prototype.toString.call(value); // a cycle or a BigInt: the type's word is enough for a message
   }
 }
 

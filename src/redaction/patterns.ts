@@ -31,7 +31,7 @@ export const SECRET_PATTERNS: readonly SecretPattern[] = [
   },
   {
     name: "jwt",
-    pattern: /\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]*)?/g,
+    pattern: /\beyJ[A-Za-z0-9_-]{8,1024}\.[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]*)?/g,
     replacement: REDACTED,
   },
   {
@@ -43,13 +43,13 @@ export const SECRET_PATTERNS: readonly SecretPattern[] = [
   {
     name: "option-value",
     pattern:
-      /(--?(?:[a-z0-9]+-)*(?:token|secret|password|passwd|api-?key|access-?key|private-?key|auth)(?:=|\s+))(?:"[^"]*"|'[^']*'|[^\s"']+)/gi,
+      /((?<![A-Za-z0-9_-])--?(?:[a-z0-9]{1,32}-){0,8}(?:token|secret|password|passwd|api-?key|access-?key|private-?key|auth)(?:=|\s+))(?:"[^"]*"|'[^']*'|[^\s"']+)/gi,
     replacement: `$1${REDACTED}`,
   },
   {
     name: "assignment",
     pattern:
-      /\b([A-Z0-9_]*(?:TOKEN|SECRET|PASSWORD|PASSWD|API_?KEY|ACCESS_KEY|PRIVATE_KEY|CREDENTIALS?)[A-Z0-9_]*["']?\s*[=:]\s*)(?:"[^"]*"|'[^']*'|[^\s"',;]+)/g,
+      /((?:TOKEN|SECRET|PASSWORD|PASSWD|API_?KEY|ACCESS_KEY|PRIVATE_KEY|CREDENTIALS?)[A-Z0-9_]{0,64}["']?\s*[=:]\s*)(?:"[^"]*"|'[^']*'|[^\s"',;]+)/g,
     replacement: `$1${REDACTED}`,
   },
 ];

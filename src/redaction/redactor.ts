@@ -28,6 +28,9 @@ export function createRedactor({ env = {}, values = [] }: RedactorSources = {}):
   const secrets = collectSecrets(env, values);
   const exact = secrets.length === 0 ? undefined : new RegExp(secrets.map(escapePattern).join("|"), "g");
 
+  const shapes = [...(exact === undefined ? [] : [exact]), ...SECRET_PATTERNS.map(({ pattern }) => pattern)];
+  const longest = secrets[0]?.length ?? 0;
+
   const text = (input: string): string => {
     let output = exact === undefined ? input : input.replace(exact, REDACTED);
     for (const { pattern, replacement } of SECRET_PATTERNS) output = output.replace(pattern, replacement);
@@ -36,7 +39,7 @@ export function createRedactor({ env = {}, values = [] }: RedactorSources = {}):
   const json = <T>(input: T): T => redactJson(input as Json, text) as T;
   const argv = (words: readonly string[]): string[] =>
     words.map((word, index) => (SECRET_OPTION.test(words[index - 1] ?? "") ? REDACTED : text(word)));
-  return { text, json, argv, stream: () => createStream(text) };
+  return { text, json, argv, stream: () => createStream(text, shapes, longest) };
 }
 
 function collectSecrets(
@@ -85,8 +88,29 @@ function redactJson(value: Json | undefined, text: (input: string) => string): J
 
 /** Text is released line by line: no shape above but PEM spans lines, and a PEM block is held until its end or `STREAM_HOLD_LIMIT`. */
 const STREAM_HOLD_LIMIT = 64 * 1024;
+/** What is kept back of a line above the limit, at least: more than any shape above needs to be known by. */
+const STREAM_OVERLAP = 4 * 1024;
 
-function createStream(text: (input: string) => string): { push(chunk: string): string; end(): string } {
+function createStream(
+  text: (input: string) => string,
+  shapes: readonly RegExp[],
+  longest: number,
+): { push(chunk: string): string; end(): string } {
+  const overlap = Math.max(STREAM_OVERLAP, longest);
+  /** A place to cut that is inside no secret; the whole when there is none. */
+  const findCut = (whole: string): number => {
+    let cut = whole.length - overlap;
+    for (let before = -1; before !== cut && cut > 0; ) {
+      before = cut;
+      const from = Math.max(0, cut - overlap);
+      const near = whole.slice(from, cut + overlap);
+      for (const { index, length } of shapes.flatMap((shape) =>
+        [...near.matchAll(shape)].map((match) => ({ index: from + match.index, length: match[0].length })),
+      ))
+        if (index < cut && cut < index + length) cut = index;
+    }
+    return cut > 0 ? cut : whole.length;
+  };
   let held = "";
   const release = (upTo: number): string => {
     const ready = held.slice(0, upTo);
@@ -96,14 +120,11 @@ function createStream(text: (input: string) => string): { push(chunk: string): s
   return {
     push(chunk) {
       held += chunk;
-      const pem = held.indexOf("-----BEGIN");
+      const pem = held.lastIndexOf("-----BEGIN");
       const isOpenPem = pem !== -1 && held.indexOf("-----END", pem) === -1;
       const end = isOpenPem ? held.lastIndexOf("\n", pem) + 1 : held.lastIndexOf("\n") + 1;
-      if (held.length - end > STREAM_HOLD_LIMIT) {
-        const all = text(held); // a line this long is not a log line; the whole of it is judged at once and dropped from the hold
-        held = "";
-        return all;
-      }
+      // A line this long is not a log line: it is released but for a tail.
+      if (held.length - end > STREAM_HOLD_LIMIT) return release(findCut(held));
       return end === 0 ? "" : release(end);
     },
     end: () => release(held.length),
