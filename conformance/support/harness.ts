@@ -119,7 +119,6 @@ export interface GuardedCase {
   readonly prepare?: (site: Site) => void | Promise<void>;
   readonly betweenCompileAndSpawn?: (site: Site, hooks: RenderedHooks) => void | Promise<void>;
   readonly onRun?: (run: AgentRun, server: ModelServer) => void;
-  readonly onEvent?: (event: AgentEvent, run: AgentRun) => void | Promise<void>;
 }
 
 export interface GuardedRun {
@@ -164,12 +163,9 @@ export async function runGuarded(spec: GuardedCase): Promise<GuardedRun> {
       ...defaultOptions(provider, server.url),
       ...spec.options?.(site),
     });
-    onTestFinished(() => void run.stop());
+    onTestFinished(async () => void (await run.stop()));
     spec.onRun?.(run, server);
-    for await (const event of run) {
-      events.push(event);
-      await spec.onEvent?.(event, run);
-    }
+    for await (const event of run) events.push(event);
     seen.result = await run.result;
   } catch (error) {
     if (!(error instanceof AgentHooksRefused)) throw error;
