@@ -1,5 +1,5 @@
 // Where a run directory may lie. An agent writes to its cwd, to /tmp and to added directories while hooks run
-// unsandboxed, so the directory must be outside of all of them (DESIGN §9).
+// unsandboxed, so the directory must be outside of all of them (docs/THREATS.md).
 
 import { lstat, mkdir, realpath } from "node:fs/promises";
 import { homedir, tmpdir } from "node:os";

@@ -3,7 +3,13 @@
 import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { InvalidArgumentError } from "commander";
-import { compileAgentHooks, loadDeclaration, type Provider, type RenderedHooks } from "../index.ts";
+import {
+  AgentHooksRefused,
+  compileAgentHooks,
+  loadDeclaration,
+  type Provider,
+  type RenderedHooks,
+} from "../index.ts";
 
 /** Looked for in the working directory when no file is named. */
 export const DEFAULT_FILE = join(".lionagi", "settings.yaml");
@@ -32,5 +38,12 @@ export function chooseFile(named: string | undefined, cwd: string): string {
   if (named !== undefined) return resolve(named);
   const file = join(cwd, DEFAULT_FILE);
   if (existsSync(file)) return file;
-  throw new InvalidArgumentError(`no hooks: pass --hooks FILE or write ${file}`);
+  throw new AgentHooksRefused([
+    {
+      code: "declaration_invalid",
+      path: file,
+      message: "there is no declaration",
+      hint: "pass --hooks FILE or write this file",
+    },
+  ]);
 }

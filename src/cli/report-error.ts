@@ -3,6 +3,15 @@
 import { AgentHooksRefused, createRedactor, formatIssue, toOneLine } from "../index.ts";
 import { EXIT_CODES } from "./exit-codes.ts";
 
+/** A signal came before the agent had started. */
+export class RunInterrupted extends Error {
+  override readonly name = "RunInterrupted";
+
+  constructor(signal: string) {
+    super(`${signal} before the agent had started`);
+  }
+}
+
 export function reportError(error: unknown, { json }: { json: boolean }): number {
   const redactor = createRedactor({ env: process.env });
   if (error instanceof AgentHooksRefused) {
@@ -12,8 +21,12 @@ export function reportError(error: unknown, { json }: { json: boolean }): number
     const isDenied = issues.every(({ code }) => code === "prompt_denied");
     return isDenied ? EXIT_CODES.promptDenied : EXIT_CODES.refused;
   }
+  const isInterrupted = error instanceof RunInterrupted;
   const message = redactor.text(error instanceof Error ? error.message : String(error));
   if (json) process.stdout.write(`${JSON.stringify({ type: "error", message })}\n`);
-  else process.stderr.write(`bridle: internal error: ${toOneLine(message)}\n`);
-  return EXIT_CODES.internal;
+  else
+    process.stderr.write(
+      `bridle: ${isInterrupted ? "interrupted" : "internal error"}: ${toOneLine(message)}\n`,
+    );
+  return isInterrupted ? EXIT_CODES.interrupted : EXIT_CODES.internal;
 }

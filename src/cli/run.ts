@@ -5,6 +5,7 @@ import type { Command } from "commander";
 import { type AgentEvent, type Provider, type SpawnOptions, spawnAgent, toOneLine } from "../index.ts";
 import { chooseFile, compileFile, parseProvider } from "./compile-file.ts";
 import { exitCodeOf } from "./exit-codes.ts";
+import { RunInterrupted } from "./report-error.ts";
 
 interface RunFlags {
   readonly hooks?: string;
@@ -23,7 +24,7 @@ interface RunFlags {
 export function addRunCommand(program: Command): void {
   program
     .command("run")
-    .description("run an agent under the declared hooks; the prompt comes from --prompt or stdin")
+    .description("run an agent under the declared hooks; the prompt is the argument, or stdin")
     .argument("<provider>", "claude or codex", parseProvider)
     .argument("[words...]", "the prompt; after -- further arguments for the CLI")
     .option(
@@ -58,7 +59,7 @@ Examples:
       );
       const prompt = given === "" ? await readStdin() : given;
       const interrupted = new AbortController();
-      const onSignal = () => interrupted.abort();
+      const onSignal = (signal: NodeJS.Signals) => interrupted.abort(new RunInterrupted(signal));
       for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, onSignal);
       await using run = await spawnAgent({
         hooks,

@@ -1,4 +1,4 @@
-// Nests the deadlines of one event: provider timeout > shim and broker > sum of the chain's hooks > each hook's own (DESIGN §5).
+// Nests the deadlines of one event: provider timeout > shim and broker > sum of the chain's hooks > each hook's own.
 
 import { capabilityOf, type EventName, type Provider } from "../profile/events.ts";
 import type { CompiledEntry, EventDeadline } from "./plan.ts";

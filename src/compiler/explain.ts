@@ -45,7 +45,7 @@ export function explain(token: RenderedHooks, options: RunOptions): ExplainedRun
     runId: id,
     sessionId: id,
     runDir,
-    shimPath: `${runDir}/shim/hook`,
+    shimPath: `${runDir}/s/shim`,
     providerHome: `${runDir}/home`,
     tmpDir: tmp,
     options,

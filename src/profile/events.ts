@@ -25,7 +25,7 @@ export interface EventCapability {
   readonly accepts: readonly VerdictField[];
   /** The envelope field a matcher is tested against; undefined: a matcher refuses. */
   readonly subject?: "tool_name" | "source" | "reason" | "notification_type" | "agent_type" | "trigger";
-  /** False: the provider is answered at once and the chain runs under its own deadline (DESIGN §3, "who waits"). */
+  /** False: the provider is answered at once and the chain runs under its own deadline (docs/PROFILE.md, Who waits). */
   readonly awaited: boolean;
   readonly ours?: boolean;
   readonly claude: ProviderEvent;

@@ -16,7 +16,7 @@ export interface EncodedVerdict {
   readonly stderr: string;
 }
 
-/** What the caller admits into one run. Names and defaults: docs/guide. */
+/** What the caller admits into one run. Names and defaults: docs/SPAWN.md. */
 export interface RunOptions {
   readonly cwd: string;
   readonly model?: string;

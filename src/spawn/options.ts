@@ -5,6 +5,7 @@ import { isAbsolute } from "node:path";
 import type { RenderedHooks } from "../compiler/token.ts";
 import type { Issue } from "../errors.ts";
 import type { JsonObject } from "../json.ts";
+import type { Provider } from "../profile/events.ts";
 import type { ReceiptSink } from "../receipts/receipt.ts";
 import type { RunOptions } from "../render/provider.ts";
 
@@ -34,6 +35,8 @@ export interface AdmitOptions {
 export interface SpawnOptions {
   /** The token from `compileAgentHooks`; nothing else is taken. */
   hooks: RenderedHooks;
+  /** Refuses with `provider_mismatch` when the token is for another CLI. @default the token's own */
+  provider?: Provider;
   /** Handed over on stdin, never on argv. */
   prompt: string;
   /** Absolute working directory of the agent; must exist. */

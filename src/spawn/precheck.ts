@@ -14,6 +14,15 @@ export async function precheckRun(
   options: SpawnOptions,
 ): Promise<RunOptions> {
   const issues = await checkSpawnOptions(options);
+  if (options.provider !== undefined && options.provider !== plan.provider) {
+    const message = `the token was compiled for ${plan.provider}, not ${options.provider}`;
+    issues.push({
+      code: "provider_mismatch",
+      path: "hooks",
+      message,
+      hint: "compile the declaration for this provider",
+    });
+  }
   const runOptions = toRunOptions(options);
   issues.push(...adapter.checkOptions(runOptions, passedEnv(options)), ...(await checkBytes(plan)));
   refuseIfAny(issues);

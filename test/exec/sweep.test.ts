@@ -87,7 +87,7 @@ describe.skipIf(process.platform !== "linux")("on Linux", () => {
     expect(survivors.map(({ pid }) => pid)).toEqual([mine.pid]);
   });
 
-  it("looks only at later processes when asked to, and at all when pids may have wrapped", () => {
+  it("looks only at later processes when asked to, and at all when pids may have wrapped", async () => {
     const first = sleeper(value);
     const second = sleeper(value);
     await shown(value, 2);
