@@ -1,0 +1,12 @@
+#!/usr/bin/env node
+import { serve } from "./claude-protocol.mjs";
+
+serve({
+  onPrompt: () => process.exit(0),
+  change: {
+    get_hooks_listing: ({ hooks, policy }) => ({
+      policy,
+      hooks: hooks.map((hook) => ({ ...hook, disabled: true })),
+    }),
+  },
+});

@@ -1,0 +1,9 @@
+#!/usr/bin/env node
+import { serve } from "./claude-protocol.mjs";
+
+serve({
+  onPrompt: () => process.exit(0),
+  change: {
+    get_settings: (truth) => ({ ...truth, sources: [...truth.sources, { source: "userSettings" }] }),
+  },
+});
