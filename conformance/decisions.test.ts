@@ -120,6 +120,22 @@ describe.each(ALL)("$mode: decisions", (column) => {
     expect(run.server.modelCalls).toBe(2);
   });
 
+  it("of 20 parallel calls, exactly the denied ones do not run", async () => {
+    const names = Array.from(
+      { length: 20 },
+      (_, index) => `${index % 2 === 0 ? "forbidden" : "fine"}-${index}.txt`,
+    );
+    const run = await runGuarded({
+      column,
+      script: (site) => [{ tools: names.map((name) => touch(site, name)) }],
+      declaration: guardTools(denyWhen("forbidden")),
+    });
+    expect(names.filter((name) => run.site.has(name))).toEqual(
+      names.filter((name) => name.startsWith("fine")),
+    );
+    expect(run.result).toMatchObject({ outcome: "success", hooks: { denied: 10, failed: 0, late: 0 } });
+  });
+
   const delegated = (site: Site) => [
     {
       tools: [
@@ -309,6 +325,31 @@ describe("claude: allow does not widen", () => {
     const rewrite = printTool({ updatedInput: { command: "touch rewritten.txt" } });
     const run = await runGuarded({ ...spec, declaration: guardTools(rewrite) });
     expect(run.site.has("rewritten.txt")).toBe(false);
+  });
+
+  it.each([
+    { behavior: "allow", grants: true, runs: true },
+    { behavior: "allow", grants: false, runs: false },
+    { behavior: "deny", grants: true, runs: false },
+  ])("PermissionRequest: $behavior with grants $grants", async ({ behavior, grants, runs }) => {
+    const declaration = (): HookDeclaration => ({
+      PermissionRequest: [
+        {
+          matcher: "kind:shell",
+          hooks: [
+            {
+              type: "function",
+              grants,
+              handler: () => ({
+                hookSpecificOutput: { hookEventName: "PermissionRequest", decision: { behavior } },
+              }),
+            },
+          ],
+        },
+      ],
+    });
+    const run = await runGuarded({ ...spec, declaration });
+    expect(run.site.has("happened.txt")).toBe(runs);
   });
 
   it("PostToolUseFailure tells the error, and its feedback reaches the model", async () => {
