@@ -145,6 +145,8 @@ export type StreamEvent =
       readonly id?: string;
       readonly name?: string;
       readonly denied: boolean;
+      /** The provider says that the tool itself ran; omitted where it does not say. */
+      readonly ran?: boolean;
       readonly isError: boolean;
       readonly output: Json;
     }

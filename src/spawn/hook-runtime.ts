@@ -32,8 +32,16 @@ export interface HookRuntimeOptions {
   readonly onHookLoop: (reason: string) => void;
 }
 
+export interface AdmittedCalls {
+  readonly ids: ReadonlySet<string>;
+  /** How many of them run a command, change files or call an MCP server. */
+  readonly working: number;
+}
+
 export interface HookRuntime {
   readonly counts: HookCounts;
+  /** Tool calls that a `PreToolUse` chain let through: what is seen to run must be among them. */
+  readonly admitted: AdmittedCalls;
   /** A `UserPromptSubmit` of the main agent was denied. */
   readonly isPromptDenied: boolean;
   answer(event: EventName, raw: string, call: BrokerCall): Promise<BrokerAnswer>;
@@ -49,6 +57,7 @@ export function createHookRuntime(options: HookRuntimeOptions): HookRuntime {
   const counts: HookCounts = { fired: 0, ran: 0, denied: 0, failed: 0, late: 0 };
   const byEvent = groupByEvent(plan.entries);
   const acknowledged = new Set<Promise<unknown>>();
+  const admitted = { ids: new Set<string>(), working: 0 };
   let isPromptDenied = false;
   let stopBlocks = 0;
 
@@ -145,8 +154,15 @@ export function createHookRuntime(options: HookRuntimeOptions): HookRuntime {
       onHookLoop(`stop_hook_loop: Stop was blocked ${stopBlocks} times in a row`);
   };
 
+  const noteAdmission = (event: EventName, verdict: Verdict, envelope: Envelope) => {
+    if (event !== "PreToolUse" || verdict.decision === "deny") return;
+    if (typeof envelope.tool_use_id === "string") admitted.ids.add(envelope.tool_use_id);
+    if (["shell", "edit", "mcp"].includes(String(envelope.tool_kind))) admitted.working += 1;
+  };
+
   return {
     counts,
+    admitted,
     get isPromptDenied() {
       return isPromptDenied;
     },
@@ -157,6 +173,7 @@ export function createHookRuntime(options: HookRuntimeOptions): HookRuntime {
         return adapter.encodeVerdict(event, { decision: "none" });
       }
       const verdict = await decide(event, envelope, { id: callId, signal });
+      noteAdmission(event, verdict, envelope);
       watchLoops(event, verdict, envelope);
       return adapter.encodeVerdict(event, verdict);
     },

@@ -13,7 +13,7 @@ import type { PreflightReport } from "../render/provider.ts";
 import { adapterFor } from "../render/registry.ts";
 import { type Started, startAttested } from "./attest.ts";
 import type { ProviderChild } from "./child.ts";
-import { type AgentEventBody, createEventQueue, type EventQueue } from "./events.ts";
+import { createEventQueue, type EventQueue } from "./events.ts";
 import { createFinisher, type Finish } from "./finish.ts";
 import type { SpawnOptions } from "./options.ts";
 import { precheckRun } from "./precheck.ts";
@@ -25,6 +25,7 @@ import { type RunLayout, setUpRun } from "./set-up.ts";
 import { type Settlement, settleRun } from "./settle.ts";
 import { sweepTree } from "./stop.ts";
 import type { Supervision } from "./supervise.ts";
+import { watchTools } from "./watch-tools.ts";
 
 /**
  * Starts one agent under the hooks of a token. Resolves when the provider has shown that exactly those hooks are live and the
@@ -64,10 +65,20 @@ export async function spawnAgent(options: SpawnOptions): Promise<AgentRun> {
     layout = await setUpRun({ ...scope, marker: runId });
     noteLayout(scope, layout);
     broker = await openBroker(scope, layout);
+    const watch = watchTools({
+      plan,
+      admitted: scope.runtime.admitted,
+      receipts: scope.receipts,
+      runDirectory: layout.runDirectory,
+      end: (cause) => scope.ender.end(cause),
+    });
     const started = await startAttested(
       scope,
       layout,
-      watchRunDirectory(scope, layout, (event) => queue.push(event)),
+      (event) => {
+        watch(event);
+        queue.push(event);
+      },
       (spawned) => {
         child = spawned;
       },
@@ -198,26 +209,6 @@ function openBroker(
       if (concernsGate) ender.end({ kind: "unenforced", reason: `${kind}: ${redactor.text(detail)}` });
     },
   });
-}
-
-/** An overwritten shim asks nobody, so every sign of a tool is a reason to look: what follows the tampering must not run. */
-function watchRunDirectory(
-  { ender, receipts }: RunScope,
-  { runDirectory }: RunLayout,
-  onEvent: (event: AgentEventBody) => void,
-): (event: AgentEventBody) => void {
-  let isTampered = false;
-  return (event) => {
-    if (!isTampered && (event.type === "tool_call" || event.type === "tool_result")) {
-      const [detail] = runDirectory.changedQuickly(undefined);
-      if (detail !== undefined) {
-        isTampered = true;
-        receipts.write({ kind: "fault", fault: "tampered", detail });
-        ender.end({ kind: "unenforced", reason: `tampered: ${detail}` });
-      }
-    }
-    onEvent(event);
-  };
 }
 
 function handOver(

@@ -69,10 +69,13 @@ export function createStreamParser(): StreamParser {
           ? meta.permission_decision.decision
           : undefined;
         const denied = decision === "reject" || deniedIds.has(id);
+        // An unknown tool or a bad input is an error result too, without a hook and without a run.
+        const ran = !denied && (decision === "accept" || block.is_error !== true);
         return {
           type: "tool_result",
           id,
           denied,
+          ran,
           isError: block.is_error === true,
           output: block.content ?? null,
         };

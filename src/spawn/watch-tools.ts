@@ -1,0 +1,62 @@
+// Watches the stream for a tool that ran past its guard. An overwritten shim, a killed hook shell or a provider that skipped a hook
+// asks nobody; what shows it is a tool that ran without an admitting PreToolUse verdict. What follows it must not run.
+
+import type { RunDirectory } from "../broker/run-directory.ts";
+import type { HookPlan } from "../compiler/plan.ts";
+import type { ReceiptWriter } from "../receipts/writer.ts";
+import type { AgentEventBody } from "./events.ts";
+import type { AdmittedCalls } from "./hook-runtime.ts";
+import type { StopCause } from "./settle.ts";
+
+/** codex items that stand for work a PreToolUse guard is asked about; their ids are not call ids, so they are counted. */
+const WORKING_ITEMS: readonly string[] = ["command_execution", "file_change", "mcp_tool_call"];
+
+export interface ToolWatch {
+  readonly plan: HookPlan;
+  readonly admitted: AdmittedCalls;
+  readonly receipts: Pick<ReceiptWriter, "write">;
+  readonly runDirectory: Pick<RunDirectory, "changedQuickly">;
+  readonly end: (cause: StopCause) => void;
+}
+
+/** Returns a listener to be called with every event before it is shown; it reports once. */
+export function watchTools({
+  plan,
+  admitted,
+  receipts,
+  runDirectory,
+  end,
+}: ToolWatch): (event: AgentEventBody) => void {
+  const isGuarded = plan.events.includes("PreToolUse");
+  let started = 0;
+  let hasReported = false;
+
+  const findFault = (event: AgentEventBody): { fault: string; detail: string } | undefined => {
+    if (event.type !== "tool_call" && event.type !== "tool_result") return undefined;
+    const [change] = runDirectory.changedQuickly(undefined);
+    if (change !== undefined) return { fault: "tampered", detail: change };
+    if (!isGuarded) return undefined;
+    if (event.type === "tool_result") {
+      const isUnasked = event.ran === true && event.id !== undefined && !admitted.ids.has(event.id);
+      return isUnasked
+        ? { fault: "unasked", detail: `tool call ${event.id} ran without an admitting PreToolUse verdict` }
+        : undefined;
+    }
+    if (event.started !== true || !WORKING_ITEMS.includes(event.name)) return undefined;
+    started += 1;
+    if (started <= admitted.working) return undefined;
+    return {
+      fault: "unasked",
+      detail: `${started} tool calls started and ${admitted.working} were admitted: ${event.name} ${event.id}`,
+    };
+  };
+
+  return (event) => {
+    if (hasReported) return;
+    const found = findFault(event);
+    if (found === undefined) return;
+    hasReported = true;
+    receipts.write({ kind: "fault", event: "PreToolUse", ...found });
+    end({ kind: "unenforced", reason: `${found.fault}: ${found.detail}` });
+  };
+}
