@@ -1,0 +1,235 @@
+import fc from "fast-check";
+import { parse } from "smol-toml";
+import { describe, expect, test } from "vitest";
+import type { Json } from "../../src/json.ts";
+import { tomlValue } from "../../src/render/codex/toml.ts";
+import { decodeEnvelope } from "../../src/render/decode-envelope.ts";
+import { adapterFor } from "../../src/render/registry.ts";
+
+function read(provider: "claude" | "codex", ...lines: unknown[]) {
+  const parser = adapterFor(provider).createStreamParser();
+  const events = lines.flatMap((line) => parser.push(typeof line === "string" ? line : JSON.stringify(line)));
+  return [...events, ...parser.end()];
+}
+const resultOf = (events: ReturnType<typeof read>) => events.find(({ type }) => type === "result");
+
+describe("claude's stream", () => {
+  const result = { type: "result", subtype: "success", is_error: false, num_turns: 1, result: "done" };
+
+  test("a good result is ok", () => {
+    expect(resultOf(read("claude", result))).toMatchObject({ status: "ok", text: "done", turns: 1 });
+  });
+
+  test("an API error that calls itself success is an error", () => {
+    expect(resultOf(read("claude", { ...result, is_error: true }))).toMatchObject({ status: "error" });
+    expect(resultOf(read("claude", { ...result, terminal_reason: "api_error" }))).toMatchObject({
+      status: "error",
+    });
+  });
+
+  test("a blocked prompt is prompt_blocked, although it says success", () => {
+    const blocked = {
+      type: "system",
+      subtype: "informational",
+      prompt_submit_outcome: { kind: "blocked_by_hook", reason: "no" },
+    };
+    expect(resultOf(read("claude", blocked, { ...result, num_turns: 0 }))).toMatchObject({
+      status: "prompt_blocked",
+    });
+  });
+
+  test("a hook without a verdict is told", () => {
+    const line = {
+      type: "system",
+      subtype: "informational",
+      tag: "hook_no_verdict",
+      hook_no_verdict: { hook_event: "PreToolUse" },
+    };
+    expect(read("claude", line)).toEqual([{ type: "provider_hook", event: "PreToolUse", noVerdict: true }]);
+  });
+
+  test("a denied call's result is denied", () => {
+    const denied = { type: "system", subtype: "permission_denied", tool_use_id: "t" };
+    const user = {
+      type: "user",
+      message: { content: [{ type: "tool_result", tool_use_id: "t", is_error: true, content: "x" }] },
+    };
+    expect(read("claude", denied, user)).toMatchObject([
+      { type: "tool_result", denied: true, isError: true },
+    ]);
+  });
+});
+
+describe("codex's stream", () => {
+  test("a turn with a message is ok", () => {
+    const events = read(
+      "codex",
+      { type: "thread.started", thread_id: "t" },
+      { type: "item.completed", item: { type: "agent_message", text: "done" } },
+      { type: "turn.completed", usage: { input_tokens: 1, output_tokens: 1 } },
+    );
+    expect(resultOf(events)).toMatchObject({ status: "ok", text: "done", turns: 1 });
+  });
+
+  test("a turn without a model call is a blocked prompt", () => {
+    expect(
+      resultOf(read("codex", { type: "turn.completed", usage: { input_tokens: 0, output_tokens: 0 } })),
+    ).toMatchObject({
+      status: "prompt_blocked",
+    });
+  });
+
+  test("a failed turn is an error with its message", () => {
+    expect(read("codex", { type: "turn.failed", error: { message: "m" } })).toMatchObject([
+      { status: "error", reason: "m" },
+    ]);
+  });
+});
+
+describe.each(["claude", "codex"] as const)("%s", (provider) => {
+  test.each(["{", "null", "[]", "3", "hello"])("the line %j is told as not_json", (line) => {
+    expect(read(provider, line)).toMatchObject([{ type: "warning", code: "not_json" }]);
+  });
+
+  test("no line makes the parser throw", () => {
+    const key = fc.constantFrom(
+      "type",
+      "subtype",
+      "message",
+      "content",
+      "item",
+      "usage",
+      "error",
+      "tag",
+      "tool_result_meta",
+      "__proto__",
+    );
+    const word = fc.constantFrom(
+      "system",
+      "init",
+      "assistant",
+      "user",
+      "result",
+      "informational",
+      "tool_result",
+      "item.completed",
+      "item.started",
+      "turn.completed",
+      "turn.failed",
+      "error",
+      "agent_message",
+      "command_execution",
+    );
+    const { value } = fc.letrec((tie) => ({
+      value: fc.oneof(
+        { depthSize: "small" },
+        word,
+        fc.jsonValue(),
+        fc.array(tie("value"), { maxLength: 3 }),
+        fc.dictionary(key, tie("value"), { maxKeys: 5 }),
+      ),
+    }));
+    const line = fc.oneof(
+      fc.string({ unit: "binary" }),
+      value.map((content) => JSON.stringify(content)),
+    );
+    fc.assert(
+      fc.property(fc.array(line, { maxLength: 4 }), (lines) => {
+        expect(Array.isArray(read(provider, ...lines))).toBe(true);
+      }),
+      { numRuns: 3_000 },
+    );
+  });
+});
+
+test("a JSON value as TOML reads back as it was", () => {
+  const leaf = fc.oneof(fc.string({ unit: "grapheme" }), fc.boolean(), fc.integer());
+  const { value } = fc.letrec<{ value: Json }>((tie) => ({
+    value: fc.oneof(
+      { depthSize: "small" },
+      leaf as fc.Arbitrary<Json>,
+      fc.array(tie("value"), { maxLength: 3 }) as fc.Arbitrary<Json>,
+      fc.dictionary(
+        fc.string().filter((key) => key !== "__proto__"),
+        tie("value"),
+        { maxKeys: 3 },
+      ) as fc.Arbitrary<Json>,
+    ),
+  }));
+  fc.assert(
+    fc.property(value, (json) => {
+      expect(JSON.parse(JSON.stringify(parse(`v=${tomlValue(json)}`).v))).toEqual(json);
+    }),
+    { numRuns: 1_000 },
+  );
+});
+
+test.each([null, Number.NaN, Number.POSITIVE_INFINITY])("TOML refuses %s", (value) => {
+  expect(() => tomlValue(value)).toThrow();
+});
+
+describe("an envelope", () => {
+  const context = { provider: "claude", sessionId: "ours", runId: "run", cwd: "/w", model: "m" } as const;
+  const sent = {
+    session_id: "theirs",
+    cwd: "/c",
+    hook_event_name: "PreToolUse",
+    tool_name: "Bash",
+    tool_input: { command: "ls" },
+  };
+
+  test("keeps what the provider sent and is stamped as ours", () => {
+    expect(
+      decodeEnvelope(
+        "PreToolUse",
+        JSON.stringify({ ...sent, extra: 1, harness: "forged", run_id: "forged" }),
+        context,
+      ),
+    ).toEqual({
+      ...sent,
+      extra: 1,
+      session_id: "ours",
+      provider_session_id: "theirs",
+      provider: "claude",
+      harness: "lionagi",
+      profile: "v1",
+      run_id: "run",
+      tool_kind: "shell",
+      tool_command: "ls",
+    });
+  });
+
+  test.each([
+    ["[]", /not a JSON object/],
+    ["{", /JSON/],
+    [JSON.stringify({ ...sent, hook_event_name: "Stop" }), /expected a PreToolUse envelope/],
+    [JSON.stringify({ ...sent, session_id: 3 }), /no session_id or cwd/],
+    [JSON.stringify({ ...sent, tool_input: "ls" }), /no tool_input/],
+  ])("%s is not taken", (raw, message) => {
+    expect(() => decodeEnvelope("PreToolUse", raw, context)).toThrow(message);
+  });
+
+  test("a tool event without a tool name is not taken", () => {
+    const { tool_name: _gone, ...rest } = sent;
+    expect(() => decodeEnvelope("PreToolUse", JSON.stringify(rest), context)).toThrow(/tool_name/);
+  });
+
+  test("a hostile key does not reach a prototype", () => {
+    const raw = JSON.stringify(sent).replace("{", '{"__proto__":{"polluted":1},');
+    decodeEnvelope("PreToolUse", raw, context);
+    expect(({} as Record<string, unknown>).polluted).toBeUndefined();
+  });
+
+  test("a prompt gets the caller's model and a default mode", () => {
+    const raw = JSON.stringify({
+      session_id: "s",
+      cwd: "/c",
+      hook_event_name: "UserPromptSubmit",
+      prompt: "p",
+    });
+    expect(decodeEnvelope("UserPromptSubmit", raw, context)).toMatchObject({
+      model: "m",
+      permission_mode: "default",
+    });
+  });
+});
