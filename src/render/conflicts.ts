@@ -40,11 +40,7 @@ export function checkExtraArgs({ extraArgs = [] }: RunOptions, forbidden: readon
         message: `${JSON.stringify(arg.split("=", 1)[0])} ${found.why}`,
         hint: "use the option of spawnAgent, if there is one",
       });
-    else if (
-      arg === "--" ||
-      arg === "-" ||
-      !(arg.startsWith("-") || extraArgs[index - 1]?.startsWith("-") === true)
-    ) {
+    else if (arg === "--" || arg === "-" || !(arg.startsWith("-") || takesNextWord(extraArgs[index - 1]))) {
       issues.push({
         code: "argument_conflict",
         path,
@@ -62,6 +58,11 @@ export function checkExtraArgs({ extraArgs = [] }: RunOptions, forbidden: readon
     }
   }
   return issues;
+}
+
+/** A flag written with `=` has its value; the word behind it would be a prompt. */
+function takesNextWord(arg = ""): boolean {
+  return arg.startsWith("-") && !arg.includes("=");
 }
 
 /** Options that become argv words: too long or with a NUL they would fail inside exec. */

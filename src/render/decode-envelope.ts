@@ -3,7 +3,7 @@
 import { isJsonObject, type Json, type JsonObject } from "../json.ts";
 import { baseEnvelope } from "../profile/envelope.ts";
 import type { Envelope, EnvelopeContext } from "../profile/envelope-types.ts";
-import type { EventName } from "../profile/events.ts";
+import { capabilityOf, type EventName } from "../profile/events.ts";
 import { describeTool } from "../profile/tool.ts";
 
 export function decodeEnvelope(event: EventName, raw: string, context: EnvelopeContext): Envelope {
@@ -25,6 +25,9 @@ export function decodeEnvelope(event: EventName, raw: string, context: EnvelopeC
     envelope.permission_mode = rest.permission_mode ?? "default";
     if (rest.model === undefined && context.model !== undefined) envelope.model = context.model;
   }
+  // Without a name no matcher could match, and the call would pass every guard.
+  if (capabilityOf(event).subject === "tool_name" && typeof rest.tool_name !== "string")
+    throw new Error(`the ${event} envelope has no tool_name`);
   if (typeof rest.tool_name === "string") Object.assign(envelope, toolFields(event, rest, context));
   return envelope as Envelope;
 }
