@@ -95,6 +95,6 @@ export function matcherProblem(event: EventName, source: string | undefined): st
     compileMatcher(source);
     return undefined;
   } catch (error) {
-    return error instanceof Error ? error.message : String(error);
+    return (error as Error).message;
   }
 }

@@ -42,7 +42,7 @@ const PATCH_PATH = /^\*\*\* (?:Add File|Update File|Delete File|Move to): (.+?)\
 export function toolKind(toolName: string, provider: Provider): ToolKind {
   if (toolName.startsWith("mcp__")) return "mcp";
   const known = provider === "claude" ? CLAUDE_KINDS : CODEX_KINDS;
-  if (Object.hasOwn(known, toolName)) return known[toolName] ?? "other";
+  if (Object.hasOwn(known, toolName)) return known[toolName] as ToolKind;
   // codex joins a namespace and a name without a separator (docs/providers/codex.md): `collaborationspawn_agent`.
   if (provider === "codex" && /(?:spawn|wait|close|resume)_agent$/.test(toolName)) return "agent";
   return "other";
@@ -61,7 +61,7 @@ export function describeTool(toolName: string, toolInput: Json, provider: Provid
 function toolPaths(input: JsonObject): string[] {
   const paths = PATH_FIELDS.map((field) => input[field]).filter((path) => typeof path === "string");
   if (typeof input.command === "string") {
-    for (const match of input.command.matchAll(PATCH_PATH)) if (match[1] !== undefined) paths.push(match[1]);
+    for (const match of input.command.matchAll(PATCH_PATH)) paths.push(match[1] as string);
   }
   return [...new Set(paths)];
 }
