@@ -38,8 +38,9 @@ it.each(BOTH)("$mode: a denial that never reached the CLI ends the run as unenfo
             type: "function",
             name: "is cut off at the second call",
             handler: ({ tool_command: command }) => {
-              if (String(command).includes("second")) killed += killHandlerShells(site);
-              return undefined;
+              if (!String(command).includes("second")) return undefined;
+              killed += killHandlerShells(site);
+              return { decision: "block", reason: "not the second" };
             },
           },
         ],

@@ -1,5 +1,6 @@
 // Ends one process group: SIGTERM, a grace period, SIGKILL. Must only be given the id of a group that we started.
 
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
 import type { Kill } from "./sweep.ts";
 
@@ -12,6 +13,26 @@ export function signalGroup(kill: Kill, groupId: number, signal: NodeJS.Signals 
     return true;
   } catch {
     return false; // ESRCH: empty. EPERM (macOS, zombies only): nothing left that a signal could reach.
+  }
+}
+
+/** True while a member of the group lives; a zombie that init has not reaped is dead. Without /proc a zombie counts as alive. */
+export function isGroupAlive(kill: Kill, groupId: number, procRoot = "/proc"): boolean {
+  if (!signalGroup(kill, groupId, 0)) return false;
+  if (!existsSync(`${procRoot}/self/stat`)) return true;
+  return readdirSync(procRoot).some(
+    (entry) => /^\d+$/.test(entry) && isLiveMember(`${procRoot}/${entry}/stat`, groupId),
+  );
+}
+
+function isLiveMember(statPath: string, groupId: number): boolean {
+  try {
+    const stat = readFileSync(statPath, "latin1");
+    // After the name in parentheses, which may hold anything: state, parent, group.
+    const [state, , group] = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+    return Number(group) === groupId && state !== "Z" && state !== "X";
+  } catch {
+    return false; // ended meanwhile
   }
 }
 
@@ -29,7 +50,7 @@ export async function endGroup({
   let alive = signalGroup(kill, groupId, "SIGTERM");
   while (alive && performance.now() < until) {
     await delay(POLL_MS);
-    alive = signalGroup(kill, groupId, 0);
+    alive = isGroupAlive(kill, groupId);
   }
   if (alive) signalGroup(kill, groupId, "SIGKILL");
 }

@@ -173,7 +173,8 @@ export function createHookRuntime(options: HookRuntimeOptions): HookRuntime {
         return adapter.encodeVerdict(event, { decision: "none" });
       }
       const verdict = await decide(event, envelope, { id: callId, signal });
-      noteAdmission(event, verdict, envelope);
+      // An abandoned chain decided nothing: nobody waited for it any more.
+      if (!signal.aborted) noteAdmission(event, verdict, envelope);
       watchLoops(event, verdict, envelope);
       return adapter.encodeVerdict(event, verdict);
     },

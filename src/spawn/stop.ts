@@ -1,7 +1,7 @@
 // Ends a run's process tree: clean stop, grace, group KILL, sweep by marker. Every step goes through one kill function.
 
 import { setTimeout as delay } from "node:timers/promises";
-import { signalGroup } from "../exec/process-group.ts";
+import { isGroupAlive, signalGroup } from "../exec/process-group.ts";
 import { type Kill, sweepMarker } from "../exec/sweep.ts";
 import type { ProviderAdapter } from "../render/provider.ts";
 import type { ProviderChild } from "./child.ts";
@@ -76,7 +76,7 @@ export async function sweepTree({
 /** A killed group needs a moment to be reaped by init. */
 async function groupStaysAlive(groupId: number): Promise<boolean> {
   for (let attempt = 0; attempt < 50; attempt++) {
-    if (!signalGroup(kill, groupId, 0)) return false;
+    if (!isGroupAlive(kill, groupId)) return false;
     await delay(20);
   }
   return true;

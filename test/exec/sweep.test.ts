@@ -25,7 +25,10 @@ function sleeper(marker: string): ChildProcess {
 }
 /** A child in the middle of exec shows no environment yet. */
 const shown = (marker: string, count: number) =>
-  vi.waitFor(() => expect(findByMarker(NAME, marker).processes).toHaveLength(count), { timeout: 5_000, interval: 5 });
+  vi.waitFor(() => expect(findByMarker(NAME, marker).processes).toHaveLength(count), {
+    timeout: 5_000,
+    interval: 5,
+  });
 const ended = (child: ChildProcess) =>
   new Promise((resolve) => {
     if (child.exitCode !== null || child.signalCode !== null) resolve(undefined);

@@ -1,6 +1,7 @@
 // What a caller may not pass to codex (docs/providers/codex.md, flags and environment rows).
 
 import type { Issue } from "../../errors.ts";
+import { isSecretName } from "../../redaction/patterns.ts";
 import {
   CODE_BEFORE_HOOKS,
   checkEnvNames,
@@ -109,6 +110,12 @@ export function checkOptions(options: RunOptions, extraEnv: Readonly<Record<stri
       });
     } else if (!/^[A-Za-z0-9_.-]+$/.test(key))
       invalid(`providerConfig.${key}`, "is not a config key", "letters, digits, _ - and dots");
+    else if (holdsSecret(key, value))
+      invalid(
+        `providerConfig.${key}`,
+        "holds a secret, and -c values are readable in the process list",
+        "name a variable instead: env_key, env_http_headers, bearer_token_env_var",
+      );
     else if (holdsNull(value))
       invalid(`providerConfig.${key}`, "holds null, which TOML has not", "leave the key out");
   }
@@ -118,4 +125,14 @@ export function checkOptions(options: RunOptions, extraEnv: Readonly<Record<stri
 function holdsNull(value: unknown): boolean {
   if (value === null) return true;
   return typeof value === "object" && Object.values(value).some(holdsNull);
+}
+
+/** A literal under a secret-looking name, or any literal header. Keys that name a variable are how it is meant to be done. */
+function holdsSecret(key: string, value: unknown): boolean {
+  const name = key.split(".").at(-1) ?? key;
+  if (/^env_|_env_var$|_env$/.test(name)) return false;
+  if (name === "http_headers") return true;
+  if (typeof value === "string") return isSecretName(name);
+  if (typeof value !== "object" || value === null) return false;
+  return Object.entries(value).some(([inner, held]) => holdsSecret(inner, held));
 }
