@@ -41,16 +41,19 @@ export async function endGroup({
   kill,
   groupId,
   graceMs,
+  procRoot = "/proc",
 }: {
   kill: Kill;
   groupId: number;
   graceMs: number;
+  /** @default "/proc" */
+  procRoot?: string;
 }): Promise<void> {
   const until = performance.now() + graceMs;
   let alive = signalGroup(kill, groupId, "SIGTERM");
   while (alive && performance.now() < until) {
     await delay(POLL_MS);
-    alive = isGroupAlive(kill, groupId);
+    alive = isGroupAlive(kill, groupId, procRoot);
   }
   if (alive) signalGroup(kill, groupId, "SIGKILL");
 }
