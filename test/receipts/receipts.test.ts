@@ -93,6 +93,16 @@ describe("a sink", () => {
     expect(seen).toEqual([0, 1]);
   });
 
+  test("that throws twice is told by its first error", async () => {
+    const sink = ({ seq }: StampedReceipt) => {
+      throw new Error(`error ${seq}`);
+    };
+    const writer = await createReceiptWriter({ runId: "r", redactor, sink });
+    writer.write(warning("a"));
+    writer.write(warning("b"));
+    expect((await writer.close())?.message).toBe("error 0");
+  });
+
   test("that rejects with no error is told as one", async () => {
     const writer = await createReceiptWriter({ runId: "r", redactor, sink: () => Promise.reject("no") });
     writer.write(warning("a"));
