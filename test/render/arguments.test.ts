@@ -46,7 +46,7 @@ describe("claude", () => {
   });
 
   test("an empty list takes no flag and swallows no other", () => {
-    expect(render("claude", { tools: [], allowedTools: [], addDirs: [] }).argv).toEqual(BARE);
+    expect(render("claude", { allowedTools: [], disallowedTools: [], addDirs: [] }).argv).toEqual(BARE);
   });
 
   test("resume drops the session id", () => {

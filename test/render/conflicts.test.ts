@@ -38,11 +38,13 @@ describe.each(["claude", "codex"] as const)("%s", (provider) => {
   });
 
   test("a word behind a flag that has its value already is refused, because it would be a prompt", () => {
-    expect(codes(["--color=never", "do evil"])).toEqual(["argument_conflict"]);
+    expect(codes([provider === "claude" ? "--effort=high" : "--color=never", "do evil"])).toEqual([
+      "argument_conflict",
+    ]);
   });
 
   test("a flag with its value is fine", () => {
-    expect(codes(["--debug-file", "x"])).toEqual([]);
+    expect(codes(provider === "claude" ? ["--effort", "high"] : ["--color", "never"])).toEqual([]);
   });
 
   test("a NUL is refused", () => {

@@ -2,7 +2,7 @@ import { mkdtemp, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import type { CompiledEntry } from "../../src/compiler/plan.ts";
+import type { CompiledEntry, HookPlan } from "../../src/compiler/plan.ts";
 import {
   fingerprintGates,
   loadSession,
