@@ -35,7 +35,7 @@ const planWith = (digest: string, ...names: string[]) => ({
 });
 
 async function resume(
-  plan = planWith("d", "a", "b"),
+  plan: HookPlan = planWith("d", "a", "b"),
   terms: { cwd?: string; allowHookChange?: boolean } = {},
 ) {
   const recorded = planWith("d", "a", "b");
