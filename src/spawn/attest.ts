@@ -2,7 +2,7 @@
 
 import { verifyRunDirectory } from "../broker/run-directory-identity.ts";
 import { refuseIfAny } from "../errors.ts";
-import type { PreflightChannel, PreflightReport } from "../render/provider.ts";
+import type { PreflightReport } from "../render/provider.ts";
 import { type ProviderChild, startChild } from "./child.ts";
 import { refuseDotEnv } from "./home.ts";
 import { checkBytes } from "./precheck.ts";
