@@ -43,6 +43,8 @@ export function materialise(plan: HookPlan, context: RunContext): RenderedRun {
     add("--no-session-persistence", "no transcript is kept");
   if (options.model !== undefined) add(`--model=${options.model}`, "named by the caller");
   if (options.maxTurns !== undefined) add(`--max-turns=${options.maxTurns}`, "named by the caller");
+  if (options.tools !== undefined)
+    add(`--tools=${options.tools.join(",")}`, "named by the caller; an empty list is no tool at all");
   for (const [flag, words] of listFlags(options))
     if (words.length > 0) add(`${flag}=${words.join(",")}`, "named by the caller");
   for (const folder of options.addDirs ?? []) add(`--add-dir=${folder}`, "named by the caller");
@@ -71,13 +73,8 @@ export function materialise(plan: HookPlan, context: RunContext): RenderedRun {
   return { argv: why.map(({ arg }) => arg), files, env: renderEnv(context), why };
 }
 
-function listFlags({
-  tools,
-  allowedTools,
-  disallowedTools,
-}: RunContext["options"]): [string, readonly string[]][] {
+function listFlags({ allowedTools, disallowedTools }: RunContext["options"]): [string, readonly string[]][] {
   return [
-    ["--tools", tools ?? []],
     ["--allowedTools", allowedTools ?? []],
     ["--disallowedTools", disallowedTools ?? []],
   ];

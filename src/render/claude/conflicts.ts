@@ -2,20 +2,45 @@
 
 import type { Issue } from "../../errors.ts";
 import {
+  type ArgumentRules,
   CODE_BEFORE_HOOKS,
   checkEnvNames,
   checkExtraArgs,
   checkWords,
-  type ForbiddenFlag,
 } from "../conflicts.ts";
 import type { RunOptions } from "../provider.ts";
 import { RESERVED_SETTINGS } from "./settings.ts";
 
-const FORBIDDEN: readonly ForbiddenFlag[] = [
+const ALLOWED: ArgumentRules["allowed"] = {
+  "--append-subagent-system-prompt": "value",
+  "--append-system-prompt": "value",
+  "--autocompact": "value",
+  "--betas": "value",
+  "--debug": "optional",
+  "--disable-slash-commands": "none",
+  "--effort": "value",
+  "--exclude-dynamic-system-prompt-sections": "none",
+  "--fallback-model": "value",
+  "--forward-subagent-text": "none",
+  "--include-partial-messages": "none",
+  "--json-schema": "value",
+  "--max-budget-usd": "value",
+  "--max-thinking-tokens": "value",
+  "--name": "value",
+  "--no-chrome": "none",
+  "--permission-prompts": "value",
+  "--system-prompt": "value",
+  "--system-prompt-file": "value",
+  "--system-prompt-snapshot": "value",
+  "--task-budget": "value",
+  "--thinking": "value",
+};
+
+const FORBIDDEN: ArgumentRules["forbidden"] = [
   { flags: ["--bare", "--safe-mode"], why: "drops the hooks given by --settings" },
-  { flags: ["--settings"], why: "would replace ours: only the last one counts" },
+  { flags: ["--settings", "--managed-settings"], why: "would replace or overrule ours" },
   { flags: ["--setting-sources"], why: "brings ambient settings back" },
-  { flags: ["--plugin-dir", "--plugin-url"], why: "loads a plugin's hooks" },
+  { flags: ["--plugin-dir", "--plugin-dir-no-mcp", "--plugin-url"], why: "loads a plugin's hooks" },
   { flags: ["--agents", "--agent"], why: "may carry hooks of its own" },
   { flags: ["--mcp-config", "--strict-mcp-config"], why: "is rendered from mcpServers" },
   { flags: ["--restricted"], why: "changes what the rendered tools mean" },
@@ -89,7 +114,7 @@ export function checkOptions(options: RunOptions, extraEnv: Readonly<Record<stri
   const { permissionMode, sandbox, providerConfig = {}, resume, maxTurns } = options;
   const issues = [
     ...checkWords(options),
-    ...checkExtraArgs(options, FORBIDDEN),
+    ...checkExtraArgs(options, { allowed: ALLOWED, forbidden: FORBIDDEN }),
     ...checkEnvNames(Object.keys(extraEnv), ENV_FORBIDDEN, ENV_ALLOWED),
   ];
   const invalid = (path: string, message: string, hint: string) =>

@@ -27,7 +27,11 @@ export async function preflight(
   const foreign = foreignHooks(listing);
   issues.push(...policy);
   if (policy.length === 0)
-    issues.push(...checkSettings(settings, ours, foreign.length > 0), ...checkListing(listing, ours));
+    issues.push(
+      ...checkSettings(settings, ours, foreign.length > 0),
+      ...checkListing(listing, ours),
+      ...checkForeign(foreign),
+    );
   return report(issues, foreign, initialized);
 }
 
@@ -97,8 +101,9 @@ function checkInitialize(plan: HookPlan, initialized: JsonObject): Issue[] {
 }
 
 function checkPolicy(listing: JsonObject, settings: JsonObject): Issue[] {
-  const policy = isJsonObject(listing.policy) ? listing.policy : {};
-  const set: string[] = POLICY_FLAGS.filter((flag) => policy[flag] === true);
+  const { policy } = listing;
+  if (!isJsonObject(policy)) return [failed("claude does not say whether a policy switches hooks off")];
+  const set: string[] = POLICY_FLAGS.filter((flag) => (policy[flag] ?? false) !== false);
   const effective = isJsonObject(settings.effective) ? settings.effective : {};
   if (effective.disableAllHooks === true) set.push("disableAllHooks");
   if (set.length === 0) return [];
@@ -170,6 +175,13 @@ function checkListing(listing: JsonObject, ours: JsonObject): Issue[] {
   if (listed !== expected)
     issues.push(failed(`claude lists ${listed} hook(s) of ours, ${expected} were rendered`));
   return issues;
+}
+
+/** Hooks of others may run only when this machine's policy puts them there: those are reported, all others refuse (C-37). */
+function checkForeign(foreign: PreflightReport["foreignHooks"]): Issue[] {
+  return foreign
+    .filter(({ source }) => source !== "policySettings")
+    .map(({ event, source }) => failed(`a ${event} hook that is not ours would run (source ${source})`));
 }
 
 function foreignHooks(listing: JsonObject): { event: string; source: string; command?: string }[] {

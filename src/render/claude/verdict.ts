@@ -5,13 +5,14 @@ import type { JsonObject } from "../../json.ts";
 import type { EventName } from "../../profile/events.ts";
 import type { Verdict } from "../../profile/verdict.ts";
 import type { EncodedVerdict } from "../provider.ts";
+import { sayReason, wellFormed } from "../reason.ts";
 
 const SILENT: EncodedVerdict = { code: 0, stdout: "", stderr: "" };
 
 export function encodeVerdict(event: EventName, verdict: Verdict): EncodedVerdict {
-  if (verdict.decision === "deny") return encodeDeny(event, verdict.reason.trim() || "denied");
+  if (verdict.decision === "deny") return encodeDeny(event, sayReason(verdict.reason));
   const specific: JsonObject = {};
-  if (verdict.context !== undefined) specific.additionalContext = verdict.context;
+  if (verdict.context !== undefined) specific.additionalContext = wellFormed(verdict.context);
   if (event === "PermissionRequest" && verdict.decision === "allow")
     specific.decision = { behavior: "allow" };
   if (event === "PreToolUse") {

@@ -17,6 +17,8 @@ export function materialise(plan: HookPlan, context: RunContext): RenderedRun {
   const shared = sharedFlags(plan, context);
   const flags: Flag[] = [
     { words: ["exec"], why: "one turn, no terminal" },
+    // First, so that a flag with many values takes neither `resume` nor `-`.
+    ...(options.extraArgs ?? []).map((arg) => ({ words: [arg], why: "named by the caller" })),
     { words: ["--json"], why: "events as lines" },
     { words: ["--skip-git-repo-check"], why: "works outside a repository" },
     { words: ["--ignore-rules"], why: "no ambient execpolicy" },
@@ -39,7 +41,6 @@ export function materialise(plan: HookPlan, context: RunContext): RenderedRun {
       words: [`--add-dir=${folder}`],
       why: "named by the caller",
     })),
-    ...(options.extraArgs ?? []).map((arg) => ({ words: [arg], why: "named by the caller" })),
     ...(options.resume === undefined
       ? []
       : [{ words: ["resume", options.resume], why: "the session to go on with" }]),

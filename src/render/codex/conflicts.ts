@@ -1,17 +1,27 @@
 // What a caller may not pass to codex (docs/providers/codex.md, flags and environment rows).
 
 import type { Issue } from "../../errors.ts";
+import { isJsonObject, type Json } from "../../json.ts";
 import { isSecretName } from "../../redaction/patterns.ts";
 import {
+  ARGUMENT_MAX_BYTES,
+  type ArgumentRules,
   CODE_BEFORE_HOOKS,
   checkEnvNames,
   checkExtraArgs,
   checkWords,
-  type ForbiddenFlag,
 } from "../conflicts.ts";
 import type { RunOptions } from "../provider.ts";
+import { tomlValue } from "./toml.ts";
 
-const FORBIDDEN: readonly ForbiddenFlag[] = [
+const ALLOWED: ArgumentRules["allowed"] = {
+  "--color": "value",
+  "--image": "value",
+  "--output-last-message": "value",
+  "--output-schema": "value",
+};
+
+const FORBIDDEN: ArgumentRules["forbidden"] = [
   { flags: ["--dangerously-bypass-hook-trust"], why: "trusts every ambient hook" },
   {
     flags: [
@@ -75,6 +85,8 @@ const RESERVED_CONFIG = [
   "sandbox_mode",
   "approval_policy",
   "approvals_reviewer",
+  "default_permissions",
+  "permissions",
   "shell_environment_policy",
   "analytics",
   "skills",
@@ -87,7 +99,7 @@ export function checkOptions(options: RunOptions, extraEnv: Readonly<Record<stri
   const { sandbox, providerConfig = {}, resume } = options;
   const issues = [
     ...checkWords(options),
-    ...checkExtraArgs(options, FORBIDDEN),
+    ...checkExtraArgs(options, { allowed: ALLOWED, forbidden: FORBIDDEN }),
     ...checkEnvNames(Object.keys(extraEnv), ENV_FORBIDDEN, ENV_ALLOWED),
   ];
   const invalid = (path: string, message: string, hint: string) =>
@@ -108,6 +120,13 @@ export function checkOptions(options: RunOptions, extraEnv: Readonly<Record<stri
         message: `the key ${root} could undo the isolation`,
         hint: "leave it out",
       });
+    } else if (namesWritableRoots(key, value)) {
+      issues.push({
+        code: "argument_conflict",
+        path: `providerConfig.${key}`,
+        message: "writable_roots would let the agent write where its guards' shim may be",
+        hint: "use addDirs",
+      });
     } else if (!/^[A-Za-z0-9_.-]+$/.test(key))
       invalid(`providerConfig.${key}`, "is not a config key", "letters, digits, _ - and dots");
     else if (holdsSecret(key, value))
@@ -118,8 +137,16 @@ export function checkOptions(options: RunOptions, extraEnv: Readonly<Record<stri
       );
     else if (holdsNull(value))
       invalid(`providerConfig.${key}`, "holds null, which TOML has not", "leave the key out");
+    else if (Buffer.byteLength(key) + Buffer.byteLength(tomlValue(value)) > ARGUMENT_MAX_BYTES)
+      invalid(`providerConfig.${key}`, "is too long for one argument", `at most ${ARGUMENT_MAX_BYTES} bytes`);
   }
   return issues;
+}
+
+function namesWritableRoots(key: string, value: Json): boolean {
+  const [root, inner] = key.split(".");
+  if (root !== "sandbox_workspace_write") return false;
+  return inner === "writable_roots" || (isJsonObject(value) && "writable_roots" in value);
 }
 
 function holdsNull(value: unknown): boolean {

@@ -30,7 +30,7 @@ export async function preflight(
   ];
   return {
     issues,
-    foreignHooks: foreign.map(({ eventName, source, command }) => ({
+    foreignHooks: foreign.filter(willRun).map(({ eventName, source, command }) => ({
       event: String(eventName),
       source: String(source),
       ...(typeof command === "string" ? { command } : {}),
@@ -125,13 +125,15 @@ function checkHook({ event, key, command, timeout, trustedHash }: RenderedHook, 
   return problems.length === 0 ? [] : [failed(`our ${event} hook: ${problems.join(", ")}`)];
 }
 
+/** Managed hooks run without trust; all others only with it. */
+function willRun({ isManaged, enabled, trustStatus }: JsonObject): boolean {
+  return enabled === true && (isManaged === true || trustStatus === "trusted");
+}
+
 /** Hooks of others may run only when this machine's policy puts them there: they are reported, not refused. */
 function checkForeign(foreign: readonly JsonObject[]): Issue[] {
   return foreign
-    .filter(
-      ({ isManaged, enabled, trustStatus }) =>
-        isManaged !== true && enabled === true && trustStatus === "trusted",
-    )
+    .filter((hook) => hook.isManaged !== true && willRun(hook))
     .map(({ eventName, source }) =>
       failed(`a ${String(eventName)} hook that is not ours would run (source ${String(source)})`),
     );

@@ -7,7 +7,8 @@ export function tomlValue(value: Json): string {
   if (typeof value === "boolean") return String(value);
   if (typeof value === "number") {
     if (!Number.isFinite(value)) throw new Error(`TOML here holds no ${value}`);
-    return String(value);
+    // Beyond 64 bits an integer is no TOML; with a point the same number is a float.
+    return Number.isInteger(value) && !Number.isSafeInteger(value) ? value.toExponential() : String(value);
   }
   if (value === null) throw new Error("TOML has no null");
   if (Array.isArray(value)) return `[${value.map(tomlValue).join(",")}]`;

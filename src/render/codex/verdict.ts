@@ -1,21 +1,22 @@
 // Profile verdicts in codex's terms. Only three shapes block (docs/providers/codex.md X-10); a blank reason or an unknown field
 // makes codex run the call, so nothing else is ever printed.
 
-import type { JsonObject } from "../../json.ts";
+import type { Json, JsonObject } from "../../json.ts";
 import type { EventName } from "../../profile/events.ts";
 import type { Verdict } from "../../profile/verdict.ts";
 import type { EncodedVerdict } from "../provider.ts";
+import { sayReason, wellFormed } from "../reason.ts";
 
 const SILENT: EncodedVerdict = { code: 0, stdout: "", stderr: "" };
 
 export function encodeVerdict(event: EventName, verdict: Verdict): EncodedVerdict {
-  if (verdict.decision === "deny") return encodeDeny(event, verdict.reason.trim() || "denied");
+  if (verdict.decision === "deny") return encodeDeny(event, sayReason(verdict.reason));
   const specific: JsonObject = {};
-  if (verdict.context !== undefined) specific.additionalContext = verdict.context;
+  if (verdict.context !== undefined) specific.additionalContext = wellFormed(verdict.context);
   if (event === "PreToolUse" && verdict.decision === "rewrite") {
-    // codex rewrites shell and patch only, by `command`, and runs the original when the shape is another.
-    if (isCommandTool(verdict.updatedInput) === false)
-      return encodeDeny(event, "the guard's rewrite has no string command, and codex would run the original");
+    const problem = findUnreadable(verdict.updatedInput);
+    if (problem !== undefined)
+      return encodeDeny(event, `the guard's rewrite ${problem}, and codex would run the original`);
     specific.permissionDecision = "allow";
     specific.updatedInput = verdict.updatedInput;
   }
@@ -27,8 +28,24 @@ export function encodeVerdict(event: EventName, verdict: Verdict): EncodedVerdic
   };
 }
 
-function isCommandTool({ command }: JsonObject): boolean {
-  return typeof command === "string";
+/** codex's JSON reader gives up at 128 levels; some of them are the answer's own. */
+const DEPTH_MAX = 100;
+
+/** Why codex would not take this rewrite. It rewrites by `command` only, and runs the original for an answer it cannot read (X-37). */
+function findUnreadable(updatedInput: JsonObject): string | undefined {
+  if (typeof updatedInput.command !== "string") return "has no string command";
+  if (depthExceeds(updatedInput, DEPTH_MAX)) return `is nested deeper than ${DEPTH_MAX} levels`;
+  const text = JSON.stringify(updatedInput, (_key, value: Json) => {
+    if (typeof value === "string") return wellFormed(value);
+    if (typeof value !== "object" || value === null || Array.isArray(value)) return value;
+    return Object.fromEntries(Object.entries(value).map(([key, inner]) => [wellFormed(key), inner]));
+  });
+  return text === JSON.stringify(updatedInput) ? undefined : "holds half a character";
+}
+
+function depthExceeds(value: Json, levels: number): boolean {
+  if (typeof value !== "object" || value === null) return false;
+  return levels === 0 || Object.values(value).some((inner) => depthExceeds(inner, levels - 1));
 }
 
 function encodeDeny(event: EventName, reason: string): EncodedVerdict {
