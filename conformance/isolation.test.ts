@@ -165,6 +165,32 @@ describe("claude: ambient rules that only narrow", () => {
   });
 });
 
+describe("codex: ambient rules", () => {
+  const run = (decision: string) =>
+    runUnguarded({
+      column: CODEX,
+      script: (site: Site) => [{ tools: [touch(site, "forbidden.txt")] }],
+      prepare: (site: Site) =>
+        plant(
+          join(site.home, ".codex", "rules", "ours.rules"),
+          `prefix_rule(pattern = ["touch"]${decision}, justification = "no touching")\n`,
+        ),
+    });
+
+  it("that only narrow are kept", async () => {
+    const { site } = await run(', decision = "forbidden"');
+    expect(site.has("forbidden.txt")).toBe(false);
+  });
+
+  it("that allow anything are left out, and that is said", async () => {
+    const { site, result } = await run("");
+    expect(site.has("forbidden.txt")).toBe(true);
+    expect(result.warnings).toMatchObject([
+      { code: "ambient_dropped", message: expect.stringContaining("its rules do not apply") },
+    ]);
+  });
+});
+
 describe.each(ALL)("$mode: the project's instructions", (column) => {
   const name = column === CLAUDE ? "CLAUDE.md" : "AGENTS.md";
   const spec = {

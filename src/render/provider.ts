@@ -44,6 +44,8 @@ export interface RunOptions {
   readonly instructions?: string;
   /** Deny and ask rules copied from ambient claude settings. */
   readonly denyRules?: { readonly deny: readonly string[]; readonly ask: readonly string[] };
+  /** codex execpolicy files that only narrow, by file name: copied into the run's home. */
+  readonly narrowingRules?: Readonly<Record<string, string>>;
   readonly extraArgs?: readonly string[];
 }
 

@@ -3,9 +3,10 @@
 
 import { readFile, stat } from "node:fs/promises";
 import { homedir } from "node:os";
-import { dirname, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { isJsonObject, type JsonObject } from "../json.ts";
 import type { Provider } from "../profile/events.ts";
+import { onlyNarrows, readRuleFiles } from "./codex-rules.ts";
 import { userCodexHome } from "./home.ts";
 
 export interface AmbientFinding {
@@ -17,6 +18,8 @@ export interface Ambient {
   readonly findings: readonly AmbientFinding[];
   readonly denyRules: { readonly deny: readonly string[]; readonly ask: readonly string[] };
   readonly instructions: string | undefined;
+  /** codex execpolicy files to keep, by file name. */
+  readonly narrowingRules: Readonly<Record<string, string>>;
 }
 
 /** Longest instruction file passed on, in bytes: codex's own default limit for project documents. */
@@ -41,10 +44,11 @@ export async function scanAmbient({
   const folders = [...new Set([root, cwd])];
   const findings: AmbientFinding[] = [];
   const rules = { deny: [] as string[], ask: [] as string[] };
+  const narrowingRules: Record<string, string> = {};
   if (provider === "claude") await scanClaude({ folders, env, wantsRules }, findings, rules);
-  else await scanCodex({ folders, env }, findings);
+  else await scanCodex({ folders, env, wantsRules }, findings, narrowingRules);
   const instructions = await readInstructions(provider, folders, wantsInstructions, findings);
-  return { findings, denyRules: rules, instructions };
+  return { findings, denyRules: rules, instructions, narrowingRules };
 }
 
 /** The git root above `cwd`, else `cwd`. */
@@ -90,8 +94,9 @@ async function scanClaude(
 }
 
 async function scanCodex(
-  { folders, env }: { folders: readonly string[]; env: NodeJS.ProcessEnv },
+  { folders, env, wantsRules }: { folders: readonly string[]; env: NodeJS.ProcessEnv; wantsRules: boolean },
   findings: AmbientFinding[],
+  narrowingRules: Record<string, string>,
 ): Promise<void> {
   const homes = [userCodexHome(env), ...folders.map((folder) => join(folder, ".codex"))];
   for (const home of new Set(homes)) {
@@ -102,8 +107,13 @@ async function scanCodex(
       if (hasHooks) findings.push(dropped(`${join(home, name)}: its hooks will not run`));
       else findings.push(dropped(`${join(home, name)}: its settings do not apply`));
     }
-    for (const name of ["rules", "skills"])
-      if (await isThere(join(home, name))) findings.push(dropped(`${join(home, name)}: does not apply`));
+    for (const { path, text } of await readRuleFiles(home)) {
+      if (wantsRules && onlyNarrows(text))
+        narrowingRules[`${Object.keys(narrowingRules).length}-${basename(path)}`] = text;
+      else findings.push(dropped(`${path}: its rules do not apply`));
+    }
+    if (await isThere(join(home, "skills")))
+      findings.push(dropped(`${join(home, "skills")}: does not apply`));
   }
 }
 

@@ -26,7 +26,9 @@ export interface Deadlines {
 }
 
 export interface AdmitOptions {
-  /** Copies the deny and ask rules of ambient claude settings into the run: they only narrow. @default true */
+  /**
+   * Keeps ambient rules that only narrow: claude's deny and ask rules, and codex `.rules` files without an `allow`. @default true
+   */
   denyRules?: boolean;
   /** `project` passes the text of the project's CLAUDE.md / AGENTS.md, never the source. @default "project" */
   instructions?: "project" | "none";

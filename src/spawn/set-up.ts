@@ -73,6 +73,8 @@ export async function setUpRun({
     });
     const ambient = await scanned;
     const instructions = ambient.instructions === undefined ? {} : { instructions: ambient.instructions };
+    const { narrowingRules } = ambient;
+    const kept = Object.keys(narrowingRules).length === 0 ? {} : { narrowingRules };
     const context: RunContext = {
       runId,
       sessionId,
@@ -80,7 +82,7 @@ export async function setUpRun({
       shimPath: runDirectory.shimPath,
       providerHome,
       tmpDir,
-      options: { ...runOptions, ...instructions, denyRules: ambient.denyRules },
+      options: { ...runOptions, ...instructions, ...kept, denyRules: ambient.denyRules },
       projectRoot: await findProjectRoot(cwd),
       marker,
     };

@@ -21,7 +21,9 @@ export function materialise(plan: HookPlan, context: RunContext): RenderedRun {
     ...(options.extraArgs ?? []).map((arg) => ({ words: [arg], why: "named by the caller" })),
     { words: ["--json"], why: "events as lines" },
     { words: ["--skip-git-repo-check"], why: "works outside a repository" },
-    { words: ["--ignore-rules"], why: "no ambient execpolicy" },
+    ...(options.narrowingRules === undefined
+      ? [{ words: ["--ignore-rules"], why: "no ambient execpolicy" }]
+      : []),
     ...(options.mcpServers === undefined
       ? [{ words: ["--ignore-user-config"], why: "no config.toml is read" }]
       : []),
@@ -97,6 +99,14 @@ function renderFiles({ options, marker }: RunContext): RenderedFile[] {
       content: options.instructions,
       mode: 0o600,
       why: "the text of the project's instructions",
+    });
+  }
+  for (const [name, content] of Object.entries(options.narrowingRules ?? {})) {
+    files.push({
+      path: `home/rules/${name}`,
+      content,
+      mode: 0o600,
+      why: "an ambient rule file that only narrows is kept",
     });
   }
   if (options.mcpServers !== undefined) {
