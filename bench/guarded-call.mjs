@@ -56,8 +56,10 @@ async function measure(provider, { folder, binary, command, handler }) {
   const start = provider === "claude" ? startAnthropicServer : startOpenaiServer;
   const server = await start({ scripts: { [token]: Array(CALLS).fill(step) } });
   const { env, providerConfig, models } = loopbackProvider(provider, server.url);
-  const declared =
-    handler || command ? { PreToolUse: [{ hooks: [{ type: "function", handler: () => undefined }] }] } : {};
+  // A provider's own hook is not declared: a declared guard that is never asked would end the run.
+  const declared = handler
+    ? { PreToolUse: [{ hooks: [{ type: "function", handler: () => undefined }] }] }
+    : {};
   const hooks = await compileAgentHooks(declared, { provider, cwd, binary });
   const adapter = ADAPTERS[provider];
   const real = { materialise: adapter.materialise, preflight: adapter.preflight };
