@@ -7,8 +7,8 @@ import { EXIT_CODES } from "./exit-codes.ts";
 export class RunInterrupted extends Error {
   override readonly name = "RunInterrupted";
 
-  constructor(signal: string) {
-    super(`${signal} before the agent had started`);
+  constructor(cause: string) {
+    super(`${cause} before the agent had started`);
   }
 }
 

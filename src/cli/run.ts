@@ -60,7 +60,9 @@ Examples:
       const prompt = given === "" ? await readStdin() : given;
       const interrupted = new AbortController();
       const onSignal = (signal: NodeJS.Signals) => interrupted.abort(new RunInterrupted(signal));
-      for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, onSignal);
+      for (const signal of ["SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT"] as const) process.on(signal, onSignal);
+      // A reader that went away (`| head`) ends the run instead of the process: the agent must not be left behind.
+      process.stdout.on("error", () => interrupted.abort(new RunInterrupted("stdout was closed")));
       await using run = await spawnAgent({
         hooks,
         prompt,

@@ -5,6 +5,7 @@ import { basename, dirname, resolve } from "node:path";
 import { parseDocument } from "yaml";
 import { AgentHooksRefused, type Issue } from "../errors.ts";
 import { isJsonObject } from "../json.ts";
+import { isEventName, SEAMLESS_EVENTS } from "../profile/events.ts";
 import type { HookDeclaration } from "./types.ts";
 import { validateDeclaration } from "./validate.ts";
 
@@ -53,6 +54,14 @@ export async function loadDeclaration(file: string): Promise<LoadedDeclaration> 
   if (!isJsonObject(root) || !Object.hasOwn(root, "hooks_external")) {
     return refuse("has no hooks_external key", "put the events under hooks_external:");
   }
+  const strays = Object.keys(root).filter(
+    (key) => key === "hooks" || isEventName(key) || SEAMLESS_EVENTS.includes(key),
+  );
+  if (strays.length > 0)
+    return refuse(
+      `${strays.join(", ")} stands beside hooks_external and would not be read`,
+      "indent it below hooks_external:",
+    );
   const { declaration, issues } = validateDeclaration(root.hooks_external, source);
   if (issues.length > 0) throw new AgentHooksRefused(issues);
   const folder = dirname(source);

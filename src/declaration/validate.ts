@@ -87,6 +87,14 @@ export function validateDeclaration(raw: unknown, source = "declaration"): Valid
       );
       continue;
     }
+    if (groups.length === 0) {
+      collector.add(
+        "declaration_invalid",
+        at,
+        "the list is empty, so nothing would run",
+        "add a group or remove the event",
+      );
+    }
     groups.forEach((group, index) => {
       checkGroup(event as EventName, group, `${at}[${index}]`, collector);
     });

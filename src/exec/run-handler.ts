@@ -70,6 +70,10 @@ async function callHandler(
         message: `the handler returned no object but ${JSON.stringify(answer) ?? typeof answer}`,
       };
     }
+    if (!isPlain(answer)) {
+      // A Map, a class instance or a Proxy of one would be written as something else than its author sees.
+      return { kind: "failed", message: "the handler returned an object that is not a plain one" };
+    }
     return JSON.stringify(answer);
   } catch (error) {
     return {
@@ -77,4 +81,9 @@ async function callHandler(
       message: `the handler threw: ${error instanceof Error ? error.message : String(error)}`,
     };
   }
+}
+
+function isPlain(value: object): boolean {
+  const prototype: unknown = Object.getPrototypeOf(value);
+  return prototype === null || prototype === Object.prototype;
 }

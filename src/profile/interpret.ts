@@ -10,9 +10,12 @@ export interface InterpretPolicy extends EntryPolicy {
   readonly stdoutTruncated?: boolean;
 }
 
-/** Keys by which this or another system spells a decision. In a place the profile does not read, they deny on a gate. */
-const DECISION_KEYS = [
-  "permissionDecision",
+/**
+ * Keys by which this or another system spells a decision, without case and separators. In a place the profile does not read, they
+ * deny on a gate: `permission_decision` is what a Python author writes, `permission` what another host wants.
+ */
+const DECISION_KEYS = new Set([
+  "permissiondecision",
   "decision",
   "permission",
   "behavior",
@@ -25,7 +28,12 @@ const DECISION_KEYS = [
   "denied",
   "block",
   "blocked",
-] as const;
+  "hookspecificoutput",
+  "proto",
+]);
+
+/** JSON.parse keeps the last of two equal keys; which one the guard meant is not known. */
+const DUPLICATED_KEY = /"(hookSpecificOutput|permissionDecision|updatedInput)"\s*:(?:.|\n)*"\1"\s*:/;
 
 const QUOTE_LIMIT = 300;
 
@@ -116,6 +124,11 @@ function interpretOutput(
       notes: [note],
       failed: false,
     };
+  }
+  const duplicated = DUPLICATED_KEY.exec(text)?.[1];
+  if (duplicated !== undefined) {
+    const note: Note = { code: "misplaced_decision", detail: `${duplicated} twice` };
+    return failure(failClosed, isGate, note, `the guard's answer holds ${duplicated} twice`);
   }
   return interpretAnswer(answer, event, capability, policy);
 }
@@ -213,13 +226,15 @@ function findMisplaced(
   readAtTop: readonly string[],
 ): Decided | undefined {
   const found: string[] = [];
-  for (const key of DECISION_KEYS) {
-    if (Object.hasOwn(answer, key) && !readAtTop.includes(key))
-      found.push(`${key} ${JSON.stringify(answer[key])}`);
-    if (Object.hasOwn(specific, key) && !readInSpecific.includes(key)) {
-      found.push(`hookSpecificOutput.${key} ${JSON.stringify(specific[key])}`);
+  const collect = (place: JsonObject, prefix: string, read: readonly string[]) => {
+    for (const [key, value] of Object.entries(place)) {
+      const plain = key.toLowerCase().replaceAll(/[_\-\s]/g, "");
+      if (DECISION_KEYS.has(plain) && !read.includes(key))
+        found.push(`${prefix}${key} ${JSON.stringify(value)}`);
     }
-  }
+  };
+  collect(answer, "", [...readAtTop, "hookSpecificOutput"]);
+  collect(specific, "hookSpecificOutput.", readInSpecific);
   if (answer.continue === false) found.push("continue false");
   if (Object.hasOwn(answer, "hookSpecificOutput") && !isJsonObject(answer.hookSpecificOutput)) {
     found.push(`hookSpecificOutput ${JSON.stringify(answer.hookSpecificOutput)}`);

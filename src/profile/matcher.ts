@@ -32,6 +32,8 @@ export function compileMatcher(source: string | undefined): Matcher {
     throw new Error(`matcher has ${source.length} characters; at most ${MATCHER_MAX_LENGTH} are allowed`);
   }
   if (KIND_LIST.test(source)) return compileKindList(source);
+  if (/kind\s*:/i.test(source))
+    throw new Error("kind: stands alone, in lower case, as in kind:shell or kind:shell|edit");
   if (EXACT_OR_LIST.test(source)) return compileNameList(source);
   const pattern = RE2JS.compile(source);
   return {

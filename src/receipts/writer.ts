@@ -19,7 +19,9 @@ export interface ReceiptWriter {
 export function stateDirectory(env: NodeJS.ProcessEnv = process.env): string {
   const base = env.XDG_STATE_HOME;
   return join(
-    base !== undefined && isAbsolute(base) ? base : join(env.HOME ?? homedir(), ".local", "state"),
+    base !== undefined && isAbsolute(base)
+      ? base
+      : join(env.HOME !== undefined && isAbsolute(env.HOME) ? env.HOME : homedir(), ".local", "state"),
     "bridle",
   );
 }

@@ -1,9 +1,10 @@
 // What isolation takes away is said, and what only narrows is kept: finds ambient hooks, rules and instructions, copies deny and
 // ask rules, reads the project's instruction file. Reads only; never runs anything it finds.
 
-import { readFile, stat } from "node:fs/promises";
+import { constants } from "node:fs";
+import { open, realpath, stat } from "node:fs/promises";
 import { homedir } from "node:os";
-import { basename, dirname, join } from "node:path";
+import { basename, dirname, join, sep } from "node:path";
 import { isJsonObject, type JsonObject } from "../json.ts";
 import type { Provider } from "../profile/events.ts";
 import { onlyNarrows, readRuleFiles } from "./codex-rules.ts";
@@ -24,6 +25,9 @@ export interface Ambient {
 
 /** Longest instruction file passed on, in bytes: codex's own default limit for project documents. */
 const INSTRUCTIONS_MAX_BYTES = 32 * 1024;
+
+/** Most that is read of one ambient file, in bytes. */
+const AMBIENT_MAX_BYTES = 1024 * 1024;
 
 export interface AmbientSources {
   readonly provider: Provider;
@@ -47,7 +51,7 @@ export async function scanAmbient({
   const narrowingRules: Record<string, string> = {};
   if (provider === "claude") await scanClaude({ folders, env, wantsRules }, findings, rules);
   else await scanCodex({ folders, env, wantsRules }, findings, narrowingRules);
-  const instructions = await readInstructions(provider, folders, wantsInstructions, findings);
+  const instructions = await readInstructions(provider, { root, folders }, wantsInstructions, findings);
   return { findings, denyRules: rules, instructions, narrowingRules };
 }
 
@@ -119,7 +123,7 @@ async function scanCodex(
 
 async function readInstructions(
   provider: Provider,
-  folders: readonly string[],
+  { root, folders }: { root: string; folders: readonly string[] },
   isWanted: boolean,
   findings: AmbientFinding[],
 ): Promise<string | undefined> {
@@ -129,6 +133,10 @@ async function readInstructions(
     const file = join(folder, name);
     if (!isWanted) {
       if (await isThere(file)) findings.push(dropped(`${file}: instructions are not passed on`));
+      continue;
+    }
+    if (await leadsOutside(file, root)) {
+      findings.push(dropped(`${file}: is a link that leaves the project; it is not passed on`));
       continue;
     }
     const text = await readText(file, findings);
@@ -160,9 +168,25 @@ async function readSettings(file: string, findings: AmbientFinding[]): Promise<J
   return undefined;
 }
 
+/** Reads at most `AMBIENT_MAX_BYTES` of a regular file; a FIFO or device in its place must not hold the run. */
 async function readText(file: string, findings: AmbientFinding[]): Promise<string | undefined> {
   try {
-    return await readFile(file, "utf8");
+    const handle = await open(file, constants.O_RDONLY | constants.O_NONBLOCK);
+    try {
+      if (!(await handle.stat()).isFile()) {
+        findings.push({ code: "ambient_unreadable", message: `${file}: is not a regular file` });
+        return undefined;
+      }
+      const { buffer, bytesRead } = await handle.read(
+        Buffer.alloc(AMBIENT_MAX_BYTES),
+        0,
+        AMBIENT_MAX_BYTES,
+        0,
+      );
+      return buffer.toString("utf8", 0, bytesRead);
+    } finally {
+      await handle.close();
+    }
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code !== "ENOENT" && code !== "ENOTDIR")
@@ -173,6 +197,12 @@ async function readText(file: string, findings: AmbientFinding[]): Promise<strin
 
 function dropped(message: string): AmbientFinding {
   return { code: "ambient_dropped", message };
+}
+
+/** What the agent may read is one thing; what Bridle itself hands to a model must not be chosen by a link. */
+async function leadsOutside(file: string, root: string): Promise<boolean> {
+  const real = await realpath(file).catch(() => undefined); // missing: there is nothing to pass on
+  return real !== undefined && !real.startsWith(`${await realpath(root)}${sep}`);
 }
 
 function isThere(path: string): Promise<boolean> {

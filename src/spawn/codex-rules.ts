@@ -1,6 +1,6 @@
 // codex execpolicy files that can only narrow are kept; one that allows anything, or that cannot be read with certainty, is not.
 
-import { readdir, readFile } from "node:fs/promises";
+import { readdir, readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 
 export interface RuleFile {
@@ -20,7 +20,14 @@ export async function readRuleFiles(home: string): Promise<RuleFile[]> {
     .filter((name) => name.endsWith(".rules"))
     .sort()
     .map((name) => join(folder, name));
-  return Promise.all(paths.map(async (path) => ({ path, text: await readFile(path, "utf8") })));
+  const files = await Promise.all(
+    paths.map(async (path) => ((await stat(path)).isFile() ? path : undefined)),
+  );
+  return Promise.all(
+    files
+      .filter((path) => path !== undefined)
+      .map(async (path) => ({ path, text: await readFile(path, "utf8") })),
+  );
 }
 
 /**

@@ -137,6 +137,10 @@ export function createHookRuntime(options: HookRuntimeOptions): HookRuntime {
     return verdict;
   };
 
+  /** A failing guard is quoted in its reason, and the reason goes to the model. */
+  const redactReason = (verdict: Verdict): Verdict =>
+    verdict.decision === "deny" ? { ...verdict, reason: redactor.text(verdict.reason) } : verdict;
+
   const track = (chain: Promise<unknown>) => {
     const tracked = chain.catch((error: unknown) =>
       onUnenforced(`hook_chain_failed: ${redactor.text(String(error))}`),
@@ -176,7 +180,7 @@ export function createHookRuntime(options: HookRuntimeOptions): HookRuntime {
       // An abandoned chain decided nothing: nobody waited for it any more.
       if (!signal.aborted) noteAdmission(event, verdict, envelope);
       watchLoops(event, verdict, envelope);
-      return adapter.encodeVerdict(event, verdict);
+      return adapter.encodeVerdict(event, redactReason(verdict));
     },
     runOwn: (event, envelope, signal) => decide(event, envelope, { id: 0, signal }),
     async settle() {

@@ -6,6 +6,7 @@ import { type Issue, refuseIfAny } from "../errors.ts";
 import type { ProviderAdapter, RunOptions } from "../render/provider.ts";
 import { describeDifference, listDifferences } from "../trust/identity.ts";
 import { checkSpawnOptions, type SpawnOptions } from "./options.ts";
+import { checkOptionShapes } from "./options-schema.ts";
 
 /** Throws `AgentHooksRefused` with every problem, or returns the run's options with a real `cwd`. */
 export async function precheckRun(
@@ -13,6 +14,7 @@ export async function precheckRun(
   adapter: ProviderAdapter,
   options: SpawnOptions,
 ): Promise<RunOptions> {
+  refuseIfAny(checkOptionShapes(options));
   const issues = await checkSpawnOptions(options);
   if (options.provider !== undefined && options.provider !== plan.provider) {
     const message = `the token was compiled for ${plan.provider}, not ${options.provider}`;

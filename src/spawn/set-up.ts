@@ -43,6 +43,7 @@ export async function setUpRun({
 }: SetUpOptions): Promise<RunLayout> {
   const env = options.baseEnv ?? process.env;
   const stateDir = stateDirectory(env);
+  const temp = options.env?.TMPDIR ?? env.TMPDIR ?? tmpdir();
   const { cwd } = runOptions;
   const home = await chooseHome({ plan, options, cwd, runId, stateDir });
   const scanned = scanAmbient({
@@ -53,7 +54,7 @@ export async function setUpRun({
     wantsInstructions: (options.admit?.instructions ?? "project") === "project",
   });
   scanned.catch(() => {}); // awaited below; a failure before that must not be reported as unhandled
-  const tmpDir = await realpath(await mkdtemp(join(env.TMPDIR ?? tmpdir(), "bridle-agent-")));
+  const tmpDir = await realpath(await mkdtemp(join(temp, "bridle-agent-")));
   const undo: (() => Promise<unknown>)[] = [() => rm(tmpDir, { recursive: true, force: true })];
   const remove = async () => {
     for (const step of undo.reverse()) await step();
@@ -61,7 +62,8 @@ export async function setUpRun({
   };
   try {
     const parent = options.runDirParent === undefined ? {} : { parent: options.runDirParent };
-    const forbidden = [...(options.addDirs ?? []), tmpDir];
+    // A sandboxed agent may write below the TMPDIR it is given, which need not be ours.
+    const forbidden = [...(options.addDirs ?? []), temp];
     const runDirectory = await createRunDirectory({ runId, cwd, forbidden, env, ...parent });
     undo.push(() => runDirectory.remove());
     const providerHome = home ?? join(runDirectory.path, "home");

@@ -298,8 +298,8 @@ function createRun(
   queue: EventQueue,
   result: Promise<RunResult>,
 ): AgentRun {
-  const stop = (reason = "stopped") => {
-    supervision.end({ kind: "stopped", reason });
+  const stop = (reason: unknown = "stopped") => {
+    supervision.end({ kind: "stopped", reason: typeof reason === "string" ? reason : "stopped" });
     return result;
   };
   return {

@@ -100,7 +100,10 @@ describe("a token", () => {
 
 test("all problems are reported together, the missing binary too", async () => {
   const compiling = compileAgentHooks(
-    { Interrupt: [], PreToolUse: [{ hooks: [{ type: "command", command: ["./none"] }] }] },
+    {
+      Interrupt: [{ hooks: [{ type: "function", handler: () => undefined }] }],
+      PreToolUse: [{ hooks: [{ type: "command", command: ["./none"] }] }],
+    },
     { provider: "claude", cwd: root, binary: "./nobody" },
   );
   const error = await compiling.catch((reason: AgentHooksRefused) => reason);

@@ -144,3 +144,13 @@ test("whatever bytes a file holds, it is loaded or refused", async () => {
     { numRuns: 600 },
   );
 });
+
+test.each([["Stop"], ["hooks"], ["ConfigChange"]])(
+  "%s beside hooks_external is refused, because it would not be read",
+  async (key) => {
+    const [issue] = await refusal(
+      load(`${YAML}${key}:\n  - hooks: [{ type: command, command: ["true"] }]\n`),
+    );
+    expect(issue).toMatchObject({ code: "declaration_invalid", message: expect.stringContaining(key) });
+  },
+);

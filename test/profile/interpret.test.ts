@@ -584,3 +584,31 @@ describe("whatever a guard prints and however it dies", () => {
     );
   });
 });
+
+describe("an answer that says deny in other words does not clear a gate", () => {
+  const deny = '"permissionDecision":"deny"';
+  test.each([
+    ['{"hook_specific_output":{"permission_decision":"deny"}}'],
+    ['{"hookspecificoutput":{"permissiondecision":"deny"}}'],
+    ['{"hookSpecificOutput":{"permission-decision":"deny"}}'],
+    [`{"hookSpecificOutput":{${deny}},"hookSpecificOutput":{}}`],
+    [`{"hookSpecificOutput":{${deny},"permissionDecision":"allow"}}`],
+    [`{"__proto__":{"hookSpecificOutput":{${deny}}}}`],
+  ])("%s", (stdout) => {
+    const { verdict, notes } = interpret({ kind: "exit", code: 0 }, stdout, "", "PreToolUse", {
+      onFailure: "closed",
+      grants: false,
+    });
+    expect(verdict.decision).toBe("deny");
+    expect(notes.map(({ code }) => code)).toContain("misplaced_decision");
+  });
+
+  test("but a tool input that holds such a key is the guard's to rewrite", () => {
+    const stdout = '{"hookSpecificOutput":{"updatedInput":{"decision":"x","allow":true}}}';
+    const { verdict } = interpret({ kind: "exit", code: 0 }, stdout, "", "PreToolUse", {
+      onFailure: "closed",
+      grants: false,
+    });
+    expect(verdict.decision).toBe("rewrite");
+  });
+});

@@ -180,3 +180,9 @@ describe("matcherProblem", () => {
     );
   });
 });
+
+describe("a kind that is not spelt as one is refused, because it would match no tool", () => {
+  test.each([["Kind:shell"], ["^kind:shell"], ["KIND : edit"], ["kind:shell.*"]])("%s", (source) => {
+    expect(() => compileMatcher(source)).toThrow(/kind/);
+  });
+});
