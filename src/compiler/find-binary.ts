@@ -1,12 +1,13 @@
 // Finds the provider's binary and, behind an npm wrapper, the native one: the wrapper stays in between and outlives signals
 // (docs/providers/codex.md, wrapper row).
 
-import { open, realpath } from "node:fs/promises";
+import { realpath } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import fastGlob from "fast-glob";
 import { AgentHooksRefused } from "../errors.ts";
 import type { Provider } from "../profile/events.ts";
 import { identifyFile } from "../trust/identity.ts";
+import { binaryKind } from "../trust/native-binary.ts";
 import type { FileIdentity } from "./plan.ts";
 import { findProgram } from "./resolve-command.ts";
 
@@ -28,18 +29,8 @@ export async function findProviderBinary(
     throw new AgentHooksRefused([{ code: "provider_not_found", path: "binary", message, hint }]);
   }
   const real = await realpath(found);
-  const native = (await isScript(real)) ? await nativeBehind(provider, real) : undefined;
+  const native = (await binaryKind(real)) === "native" ? undefined : await nativeBehind(provider, real);
   return identifyFile(native ?? real);
-}
-
-async function isScript(path: string): Promise<boolean> {
-  const file = await open(path, "r");
-  try {
-    const { buffer, bytesRead } = await file.read(Buffer.alloc(2), 0, 2, 0);
-    return bytesRead === 2 && buffer.toString("latin1") === "#!";
-  } finally {
-    await file.close();
-  }
 }
 
 async function nativeBehind(provider: Provider, wrapper: string): Promise<string | undefined> {

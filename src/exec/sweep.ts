@@ -16,6 +16,8 @@ export interface MarkedProcesses {
   /** False where there is no /proc (macOS): nothing was looked for. */
   readonly supported: boolean;
   readonly processes: readonly MarkedProcess[];
+  /** Living processes that show no environment: one that cleared it, or one in the middle of exec. */
+  readonly bare: number;
 }
 
 export interface SweepResult {
@@ -41,18 +43,22 @@ export function findByMarker(
   value: string,
   { procRoot = "/proc", sincePid }: FindOptions = {},
 ): MarkedProcesses {
-  if (!existsSync(`${procRoot}/self/environ`)) return { supported: false, processes: [] };
+  if (!existsSync(`${procRoot}/self/environ`)) return { supported: false, processes: [], bare: 0 };
   const from = sincePid !== undefined && lastPid(procRoot) >= sincePid ? sincePid : 0;
   const needle = Buffer.from(`\0${name}=`);
   const processes: MarkedProcess[] = [];
+  let bare = 0;
   for (const entry of readdirSync(procRoot)) {
     const pid = Number(entry);
     if (!Number.isInteger(pid) || pid < from || pid === process.pid) continue;
-    if (!carries(procRoot, pid, needle, value)) continue;
+    const environ = readIfThere(`${procRoot}/${pid}/environ`);
+    if (environ === undefined) continue;
+    if (environ.length === 0 && isLivingUserProcess(procRoot, pid)) bare += 1;
+    if (!carries(environ, needle, value)) continue;
     const startTime = startTimeOf(pid, procRoot);
     if (startTime !== undefined) processes.push({ pid, startTime });
   }
-  return { supported: true, processes };
+  return { supported: true, processes, bare };
 }
 
 /** Ends every process that carries the marker, again until none is left or `deadlineMs` has passed (a fork can outrun one scan). */
@@ -71,7 +77,7 @@ export async function sweepMarker({
   kill?: Kill;
   signal?: NodeJS.Signals;
   deadlineMs?: number;
-  /** Scans in a row that must find nothing. A process in the middle of exec shows no environment for an instant. @default 1 */
+  /** Scans in a row that must find nothing. @default 1, and 2 when a living process shows no environment */
   quietLooks?: number;
 } & FindOptions): Promise<SweepResult> {
   const options: FindOptions = {
@@ -80,11 +86,14 @@ export async function sweepMarker({
   };
   const seen = new Set<string>();
   const until = performance.now() + deadlineMs;
+  let wanted = quietLooks;
   for (let quiet = 0; ; ) {
-    const { supported, processes } = findByMarker(name, value, options);
+    const { supported, processes, bare } = findByMarker(name, value, options);
     for (const found of processes) seen.add(`${found.pid} ${found.startTime}`);
     quiet = processes.length === 0 ? quiet + 1 : 0;
-    if (quiet >= quietLooks || !supported || performance.now() >= until) {
+    // What shows no environment may be in the middle of exec and show the marker at the next look.
+    if (bare > 0) wanted = Math.max(wanted, 2);
+    if (quiet >= wanted || !supported || performance.now() >= until) {
       return { supported, found: seen.size, survivors: processes };
     }
     for (const { pid, startTime } of processes) {
@@ -110,14 +119,22 @@ export function startTimeOf(pid: number, procRoot = "/proc"): string | undefined
 }
 
 /** Markers nest as `outer:inner`, so a run inside a run is found by both. */
-function carries(procRoot: string, pid: number, needle: Buffer, value: string): boolean {
-  const environ = readIfThere(`${procRoot}/${pid}/environ`);
-  if (environ === undefined) return false;
+function carries(environ: Buffer, needle: Buffer, value: string): boolean {
   const framed = Buffer.concat([Buffer.from("\0"), environ, Buffer.from("\0")]);
   const at = framed.indexOf(needle);
   if (at === -1) return false;
   const from = at + needle.length;
   return framed.toString("utf8", from, framed.indexOf(0, from)).split(":").includes(value);
+}
+
+const PF_KTHREAD = 0x00200000;
+
+/** Neither a zombie nor a thread of the kernel: those never show an environment. */
+function isLivingUserProcess(procRoot: string, pid: number): boolean {
+  const stat = readIfThere(`${procRoot}/${pid}/stat`)?.toString("latin1");
+  if (stat === undefined) return false;
+  const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+  return fields[0] !== "Z" && fields[0] !== "X" && (Number(fields[6]) & PF_KTHREAD) === 0;
 }
 
 /** The pid created last, as the kernel says in /proc/loadavg; 0 when it does not, so that everything is looked at. */

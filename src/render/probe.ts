@@ -1,32 +1,29 @@
 // Asks a provider binary for its version, in an environment that holds nothing of the user's, and refuses what is not native:
 // the npm wrapper stays between us and the CLI and outlives signals.
 
-import { mkdtemp, open, rm } from "node:fs/promises";
+import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { execa } from "execa";
 import { AgentHooksRefused, type RefusalCode } from "../errors.ts";
 import type { Provider } from "../profile/events.ts";
+import { binaryKind } from "../trust/native-binary.ts";
 
 /** Longest wait for `--version`. */
 const PROBE_TIMEOUT_MS = 20_000;
-
-/** First bytes of ELF and of Mach-O (64 bit, both byte orders, and universal). */
-const NATIVE_MAGIC = ["7f454c46", "cffaedfe", "feedfacf", "cafebabe"];
 
 export async function probeVersion(provider: Provider, binary: string): Promise<{ version: string }> {
   const refuse = (code: RefusalCode, message: string, hint: string) => {
     throw new AgentHooksRefused([{ code, path: "binary", message, hint }]);
   };
-  const magic = await firstBytes(binary);
-  const isScript = magic.startsWith("2321");
-  if (isScript) {
+  const kind = await binaryKind(binary);
+  if (kind === "script") {
     refuse(
       "provider_unsupported",
       `${binary} is a script, not the native ${provider} binary`,
       "pass the native binary of the platform package, not the npm wrapper",
     );
-  } else if (!isScript && !NATIVE_MAGIC.includes(magic)) {
+  } else if (kind === "other") {
     refuse(
       "provider_unsupported",
       `${binary} is not an executable of this platform`,
@@ -62,15 +59,5 @@ export async function probeVersion(provider: Provider, binary: string): Promise<
     return { version: version as string };
   } finally {
     await rm(home, { recursive: true, force: true });
-  }
-}
-
-async function firstBytes(path: string): Promise<string> {
-  const file = await open(path, "r");
-  try {
-    const { buffer, bytesRead } = await file.read(Buffer.alloc(4), 0, 4, 0);
-    return buffer.subarray(0, bytesRead).toString("hex");
-  } finally {
-    await file.close();
   }
 }
