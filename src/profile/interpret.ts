@@ -2,6 +2,7 @@
 // (docs/PROFILE.md). Must never admit a gate's action because of something it could not read (Dv1-5).
 
 import { isJsonObject, type Json, type JsonObject } from "../json.ts";
+import { findDuplicatedKey, findMisplaced, QUOTE_LIMIT } from "./decision-keys.ts";
 import { capabilityOf, type EventCapability, type EventName, type VerdictField } from "./events.ts";
 import type { EntryPolicy, HookExit, Interpretation, Note, NoteCode, Verdict } from "./verdict.ts";
 
@@ -9,33 +10,6 @@ export interface InterpretPolicy extends EntryPolicy {
   /** The hook printed more than the cap and its stdout was cut. */
   readonly stdoutTruncated?: boolean;
 }
-
-/**
- * Keys by which this or another system spells a decision, without case and separators. In a place the profile does not read, they
- * deny on a gate: `permission_decision` is what a Python author writes, `permission` what another host wants.
- */
-const DECISION_KEYS = new Set([
-  "permissiondecision",
-  "decision",
-  "permission",
-  "behavior",
-  "verdict",
-  "allow",
-  "allowed",
-  "approve",
-  "approved",
-  "deny",
-  "denied",
-  "block",
-  "blocked",
-  "hookspecificoutput",
-  "proto",
-]);
-
-/** JSON.parse keeps the last of two equal keys; which one the guard meant is not known. */
-const DUPLICATED_KEY = /"(hookSpecificOutput|permissionDecision|updatedInput)"\s*:(?:.|\n)*"\1"\s*:/;
-
-const QUOTE_LIMIT = 300;
 
 /**
  * @param exit how the hook ended
@@ -125,7 +99,7 @@ function interpretOutput(
       failed: false,
     };
   }
-  const duplicated = DUPLICATED_KEY.exec(text)?.[1];
+  const duplicated = findDuplicatedKey(text);
   if (duplicated !== undefined) {
     const note: Note = { code: "misplaced_decision", detail: `${duplicated} twice` };
     return failure(failClosed, isGate, note, `the guard's answer holds ${duplicated} twice`);
@@ -174,9 +148,15 @@ type Decided =
   | { kind: "deny"; reason: string }
   | { kind: "misplaced"; detail: string };
 
+function asMisplaced(detail: string | undefined): Decided | undefined {
+  return detail === undefined ? undefined : { kind: "misplaced", detail };
+}
+
 function decideTool(answer: JsonObject, specific: JsonObject, notes: Note[]): Decided {
   const wrongEvent = Object.hasOwn(specific, "hookEventName") && specific.hookEventName !== "PreToolUse";
-  const misplaced = findMisplaced(answer, specific, wrongEvent ? [] : ["permissionDecision"], []);
+  const misplaced = asMisplaced(
+    findMisplaced(answer, specific, wrongEvent ? [] : ["permissionDecision"], []),
+  );
   if (!wrongEvent && Object.hasOwn(specific, "permissionDecision")) {
     const value = specific.permissionDecision;
     if (value === "deny")
@@ -195,7 +175,7 @@ function decideTool(answer: JsonObject, specific: JsonObject, notes: Note[]): De
 function decideElsewhere(answer: JsonObject, event: EventName, specific: JsonObject, notes: Note[]): Decided {
   if (event === "PermissionRequest" && isJsonObject(specific.decision))
     return decidePermission(answer, specific, notes);
-  const misplaced = findMisplaced(answer, specific, [], ["decision"]);
+  const misplaced = asMisplaced(findMisplaced(answer, specific, [], ["decision"]));
   if (Object.hasOwn(answer, "decision")) {
     if (answer.decision === "block")
       return { kind: "deny", reason: reasonOf(answer.reason, answer.stopReason) };
@@ -209,38 +189,13 @@ function decidePermission(answer: JsonObject, specific: JsonObject, notes: Note[
   if (decision.behavior === "deny")
     return { kind: "deny", reason: reasonOf(decision.message, answer.reason) };
   if (decision.behavior !== "allow") return unknownDecision("decision.behavior", decision.behavior, notes);
-  return findMisplaced(answer, specific, ["decision"], []) ?? { kind: "allow" };
+  return asMisplaced(findMisplaced(answer, specific, ["decision"], [])) ?? { kind: "allow" };
 }
 
 function unknownDecision(key: string, value: Json | undefined, notes: Note[]): Decided {
   const shown = `${key} ${JSON.stringify(value) ?? "undefined"}`.slice(0, QUOTE_LIMIT);
   notes.push({ code: "unknown_decision", detail: shown });
   return { kind: "deny", reason: `the guard gave an unknown decision: ${shown}` };
-}
-
-/** A decision-like key outside the places the profile reads, or `continue: false`, which neither provider honours as a block. */
-function findMisplaced(
-  answer: JsonObject,
-  specific: JsonObject,
-  readInSpecific: readonly string[],
-  readAtTop: readonly string[],
-): Decided | undefined {
-  const found: string[] = [];
-  const collect = (place: JsonObject, prefix: string, read: readonly string[]) => {
-    for (const [key, value] of Object.entries(place)) {
-      const plain = key.toLowerCase().replaceAll(/[_\-\s]/g, "");
-      if (DECISION_KEYS.has(plain) && !read.includes(key))
-        found.push(`${prefix}${key} ${JSON.stringify(value)}`);
-    }
-  };
-  collect(answer, "", [...readAtTop, "hookSpecificOutput"]);
-  collect(specific, "hookSpecificOutput.", readInSpecific);
-  if (answer.continue === false) found.push("continue false");
-  if (Object.hasOwn(answer, "hookSpecificOutput") && !isJsonObject(answer.hookSpecificOutput)) {
-    found.push(`hookSpecificOutput ${JSON.stringify(answer.hookSpecificOutput)}`);
-  }
-  if (found.length === 0) return undefined;
-  return { kind: "misplaced", detail: found.join(", ").slice(0, QUOTE_LIMIT) };
 }
 
 function deny(reason: string, { accepts }: EventCapability, notes: Note[]): Interpretation {

@@ -169,7 +169,7 @@ function isReport(item: ConversationItem): item is Exclude<ConversationItem, { f
   );
 }
 
-/** `{"agent_id":…}` of the older tools, `{"task_name":"/root/…"}` of the newer ones. */
+/** `agent_id` of the older tools; `task_name`, a path below the root task, of the newer ones. */
 function spawnedAgent(output: string): string | undefined {
   try {
     const parsed: unknown = JSON.parse(output);

@@ -56,37 +56,27 @@ export async function checkBytes(plan: HookPlan): Promise<Issue[]> {
   return issues;
 }
 
+/** What of the options the provider's adapter renders. */
+const RENDERED_OPTIONS = [
+  "model",
+  "permissionMode",
+  "sandbox",
+  "tools",
+  "allowedTools",
+  "disallowedTools",
+  "addDirs",
+  "mcpServers",
+  "providerConfig",
+  "maxTurns",
+  "resume",
+  "keepSession",
+  "extraArgs",
+] as const;
+
 function toRunOptions(options: SpawnOptions): RunOptions {
-  const {
-    cwd,
-    model,
-    permissionMode,
-    sandbox,
-    tools,
-    allowedTools,
-    disallowedTools,
-    addDirs,
-    mcpServers,
-    providerConfig,
-  } = options;
-  const { maxTurns, resume, keepSession, configHome = "user", extraArgs } = options;
-  const given = {
-    model,
-    permissionMode,
-    sandbox,
-    tools,
-    allowedTools,
-    disallowedTools,
-    addDirs,
-    mcpServers,
-    providerConfig,
-    maxTurns,
-    resume,
-    keepSession,
-    extraArgs,
-  };
-  const set = Object.fromEntries(
-    Object.entries(given).filter(([, value]) => value !== undefined),
-  ) as Partial<RunOptions>;
-  return { cwd, configHome, ...set };
+  const given = RENDERED_OPTIONS.filter((name) => options[name] !== undefined).map((name) => [
+    name,
+    options[name],
+  ]);
+  return { cwd: options.cwd, configHome: options.configHome ?? "user", ...Object.fromEntries(given) };
 }

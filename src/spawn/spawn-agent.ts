@@ -2,29 +2,26 @@
 
 import { randomUUID } from "node:crypto";
 import { type Broker, startBroker } from "../broker/broker.ts";
-import { verifyRunDirectory } from "../broker/run-directory-identity.ts";
 import { planOf } from "../compiler/token.ts";
 import { AgentHooksRefused, type Issue } from "../errors.ts";
 import { baseEnvelope } from "../profile/envelope.ts";
 import { capabilityOf } from "../profile/events.ts";
 import { createReceiptWriter, stateDirectory } from "../receipts/writer.ts";
 import type { Redactor } from "../redaction/redactor.ts";
-import type { PreflightReport } from "../render/provider.ts";
 import { adapterFor } from "../render/registry.ts";
 import { type Started, startAttested } from "./attest.ts";
 import type { ProviderChild } from "./child.ts";
 import { createEventQueue, type EventQueue } from "./events.ts";
-import { createFinisher, type Finish } from "./finish.ts";
+import { createFinisher } from "./finish.ts";
 import type { SpawnOptions } from "./options.ts";
 import { precheckRun } from "./precheck.ts";
 import type { RunResult } from "./result.ts";
 import type { AgentRun } from "./run.ts";
 import { createScope, type RunScope } from "./run-scope.ts";
-import { fingerprintGates, saveSession } from "./session-record.ts";
 import { type RunLayout, setUpRun } from "./set-up.ts";
-import { type Settlement, settleRun } from "./settle.ts";
+import type { Settlement } from "./settle.ts";
 import { sweepTree } from "./stop.ts";
-import type { Supervision } from "./supervise.ts";
+import { type LiveRun, superviseToEnd } from "./supervise-to-end.ts";
 import { watchTools } from "./watch-tools.ts";
 
 /**
@@ -226,70 +223,6 @@ function handOver(
   if (signal?.aborted === true) onAbort();
   signal?.addEventListener("abort", onAbort, { once: true });
   void supervision.ended.then(() => signal?.removeEventListener("abort", onAbort));
-}
-
-interface LiveRun {
-  readonly layout: RunLayout;
-  readonly broker: Broker;
-  readonly child: ProviderChild;
-  readonly supervision: Supervision;
-  readonly report: PreflightReport;
-  readonly finish: Finish;
-}
-
-/** From the hand-over to the result. Never rejects: what goes wrong at the end is said in the result. */
-async function superviseToEnd(
-  scope: RunScope,
-  { layout, broker, child, supervision, report, finish }: LiveRun,
-): Promise<RunResult> {
-  const { runtime, receipts } = scope;
-  const { exit, extinction, isTruncated, stopCause } = await supervision.ended;
-  const faults = (await verifyRunDirectory(layout.runDirectory)).map((detail) => `tampered: ${detail}`);
-  for (const detail of faults) receipts.write({ kind: "fault", fault: "tampered", detail });
-  await broker.close();
-  await runtime.settle();
-  await tidy(scope, layout, supervision);
-  const settlement = settleRun({
-    finalMessage: supervision.summary.finalMessage,
-    isPromptDenied: runtime.isPromptDenied,
-    exitCode: exit.code,
-    signal: exit.signal,
-    spawnError: undefined,
-    stopCause,
-    isTruncated,
-    isAttested: report.issues.length === 0,
-    faults,
-  });
-  return finish({
-    settlement,
-    exit,
-    extinction,
-    stderr: child.stderrTail(),
-    summary: supervision.summary,
-    report,
-  });
-}
-
-async function tidy(
-  { plan, options, runOptions, warnings }: RunScope,
-  layout: RunLayout,
-  { summary }: Supervision,
-): Promise<void> {
-  const warn = (code: string) => (error: unknown) => void warnings.push({ code, message: String(error) });
-  if (options.keepSession === true && summary.providerSessionId !== undefined) {
-    const { provider, digest } = plan;
-    const record = {
-      provider,
-      cwd: runOptions.cwd,
-      digest,
-      gates: fingerprintGates(plan),
-      home: layout.context.providerHome,
-    };
-    await saveSession(stateDirectory(options.baseEnv), summary.providerSessionId, record).catch(
-      warn("session_not_recorded"),
-    );
-  }
-  await layout.remove().catch(warn("run_directory_left"));
 }
 
 function createRun(

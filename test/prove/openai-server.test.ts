@@ -5,6 +5,9 @@ import { startOpenaiServer } from "../../src/prove/openai-server.ts";
 import type { ModelScript, ToolUse } from "../../src/prove/script.ts";
 import { post, readEvents } from "./http.ts";
 
+/** The path of the task that all others descend from. */
+const ROOT_TASK = "/root";
+
 const CLASSIC = [
   { type: "function", name: "exec_command" },
   { type: "custom", name: "apply_patch" },
@@ -128,7 +131,7 @@ describe("a Responses answer in code mode", () => {
       { namespace: "collaboration", name: "spawn_agent" },
       { namespace: "collaboration", name: "spawn_agent" },
     ]);
-    const names = spawns.map((spawn) => `/root/${JSON.parse(String(spawn.arguments)).task_name}`);
+    const names = spawns.map((spawn) => `${ROOT_TASK}/${JSON.parse(String(spawn.arguments)).task_name}`);
     const said = [
       ...spawns,
       ...spawns.map((spawn, i) => output(spawn, JSON.stringify({ task_name: names[i] }))),
