@@ -114,6 +114,7 @@ describe.each(PLACES)("$mode: ambient hooks", ({ column, plantAll, fires, warned
     expect(fired(run.site)).toEqual([]);
     expect(run.result.foreignHooks).toEqual([]);
     const dropped = run.result.warnings.filter(({ code }) => code === "ambient_dropped");
+    expect(run.events).toContainEqual(expect.objectContaining({ type: "warning", code: "ambient_dropped" }));
     for (const place of warned)
       expect(dropped.some(({ message }) => message.includes(place) && message.includes("hooks"))).toBe(true);
 

@@ -19,7 +19,9 @@ export type { ReceiptLine, ReceiptSink, StampedReceipt } from "./receipts/receip
 export { createRedactor, type Redactor } from "./redaction/redactor.ts";
 export { escapeForTerminal, toOneLine } from "./redaction/terminal.ts";
 export type { StreamEvent } from "./render/provider.ts";
+export type { AmbientFinding } from "./spawn/ambient.ts";
 export type { AgentEvent, HookEvent } from "./spawn/events.ts";
+export { listAmbient } from "./spawn/list-ambient.ts";
 export { type AdmitOptions, DEFAULT_DEADLINES, type Deadlines, type SpawnOptions } from "./spawn/options.ts";
 export type { Extinction, HookCounts, RunResult, Usage } from "./spawn/result.ts";
 export type { AgentRun } from "./spawn/run.ts";

@@ -2,7 +2,7 @@
 
 import { resolve } from "node:path";
 import type { Command } from "commander";
-import { createRedactor, escapeForTerminal, explain, type Provider } from "../index.ts";
+import { createRedactor, escapeForTerminal, explain, listAmbient, type Provider } from "../index.ts";
 import { compileFile, parseProvider } from "./compile-file.ts";
 
 export function addExplainCommand(program: Command): void {
@@ -19,7 +19,12 @@ export function addExplainCommand(program: Command): void {
       async (file: string, options: { provider: Provider; binary?: string; cwd: string; json?: boolean }) => {
         const { provider, binary, cwd, json } = options;
         const hooks = await compileFile(file, provider, binary === undefined ? {} : { binary });
-        const shown = createRedactor({ env: process.env }).json(explain(hooks, { cwd: resolve(cwd) }));
+        const folder = resolve(cwd);
+        const ambient = await listAmbient(hooks, { cwd: folder });
+        const shown = createRedactor({ env: process.env }).json({
+          ...explain(hooks, { cwd: folder }),
+          ambient,
+        });
         if (json === true) {
           process.stdout.write(`${JSON.stringify(shown)}\n`);
           return;
@@ -39,6 +44,7 @@ export function addExplainCommand(program: Command): void {
               `  ${event}: provider ${providerSeconds} > shim ${shimSeconds}`,
           ),
         ];
+        lines.push("left out", ...shown.ambient.map(({ message }) => `  ${message}`));
         process.stdout.write(`${escapeForTerminal(lines.join("\n"))}\n`);
       },
     );

@@ -61,6 +61,7 @@ export async function spawnAgent(options: SpawnOptions): Promise<AgentRun> {
     await admitReceipts(scope, prompt);
     layout = await setUpRun({ ...scope, marker: runId });
     noteLayout(scope, layout);
+    for (const warning of scope.warnings) queue.push({ type: "warning", ...warning });
     broker = await openBroker(scope, layout);
     const watch = watchTools({
       plan,
