@@ -192,6 +192,21 @@ describe("codex: ambient rules", () => {
   });
 });
 
+it.each(ALL)("$mode: skills of the user and the project are not told to the model", async (column) => {
+  const folders = [".agents", ".codex", ".claude"];
+  const skill = "---\nname: planted\ndescription: WORDS-OF-A-SKILL\n---\nWORDS-OF-A-SKILL\n";
+  const run = await runUnguarded({
+    column,
+    script: () => [{}],
+    prepare: (site: Site) => {
+      for (const root of [site.home, site.project])
+        for (const folder of folders) plant(join(root, folder, "skills", "planted", "SKILL.md"), skill);
+    },
+  });
+  expect(run.result.outcome).toBe("success");
+  expect(JSON.stringify(run.server.requests)).not.toContain("WORDS-OF-A-SKILL");
+});
+
 describe.each(ALL)("$mode: the project's instructions", (column) => {
   const name = column === CLAUDE ? "CLAUDE.md" : "AGENTS.md";
   const spec = {

@@ -123,6 +123,8 @@ describe("codex", () => {
       "--ignore-user-config",
       "--ephemeral",
       "--strict-config",
+      "--enable",
+      "skip_host_skill_discovery",
       "--disable",
       "plugins",
       "--disable",
@@ -144,6 +146,7 @@ describe("codex", () => {
       web_search: "disabled",
       notify: [],
       "analytics.enabled": false,
+      "skills.include_instructions": false,
     });
     expect(hooks).toMatchObject({
       PreToolUse: [{ hooks: [{ type: "command", command: GATE_COMMAND, timeout: 70 }] }],

@@ -84,6 +84,11 @@ function sharedFlags(plan: HookPlan, { shimPath, projectRoot, options }: RunCont
     set("web_search", "disabled", "hosted search never asks a hook"),
     set("notify", [], "no notify program"),
     set("analytics.enabled", false, "nothing is reported; without a network its flush would hold the exit"),
+    set("skills.include_instructions", false, "no skill of the user or the project is read"),
+    {
+      words: ["--enable", "skip_host_skill_discovery"],
+      why: "no skill of the user or the project is looked for",
+    },
     ...["plugins", "apps", "remote_plugin"].map((feature) => ({
       words: ["--disable", feature],
       why: "may carry hooks or tools of its own",
