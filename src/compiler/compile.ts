@@ -11,7 +11,7 @@ import { adapterFor } from "../render/registry.ts";
 import { deadlineFor, HOOK_TIMEOUT_SECONDS } from "./deadlines.ts";
 import { findProviderBinary } from "./find-binary.ts";
 import type { CompiledEntry, EventDeadline, FileIdentity, HookPlan, ProviderBinary } from "./plan.ts";
-import { absolutePath, resolveCommand } from "./resolve-command.ts";
+import { absolutePath, pathOutside, resolveCommand } from "./resolve-command.ts";
 import { mintToken, type RenderedHooks } from "./token.ts";
 
 export interface CompileOptions {
@@ -67,7 +67,16 @@ export async function compileAgentHooks(
       provider,
       entries.filter((entry) => entry.event === event),
     );
-  const undigested = { provider, binary, projectRoot, entries, events, deadlines, hookPath: path, prove };
+  const undigested = {
+    provider,
+    binary,
+    projectRoot,
+    entries,
+    events,
+    deadlines,
+    hookPath: pathOutside(path, [options.cwd, projectRoot]),
+    prove,
+  };
   const plan: HookPlan = { ...undigested, digest: digestOf(undigested) };
   refuseIfAny(adapterFor(provider).plan(plan));
   return mintToken(plan);

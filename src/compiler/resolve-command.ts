@@ -26,6 +26,16 @@ export function absolutePath(path: string): string {
     .join(delimiter);
 }
 
+/** Folders of a PATH outside all of `places`: an agent that may write a folder could put another `node` there. */
+export function pathOutside(path: string, places: readonly string[]): string {
+  const isInside = (folder: string) =>
+    places.some((place) => folder === place || folder.startsWith(`${place}/`));
+  return path
+    .split(delimiter)
+    .filter((folder) => !isInside(resolve(folder)))
+    .join(delimiter);
+}
+
 async function isRegularFile(path: string): Promise<boolean> {
   return stat(path).then(
     (found) => found.isFile(),

@@ -1,6 +1,6 @@
 // Decisions in a place the profile does not read, or told twice: what may have been a denial must not pass for silence (Dv1-5).
 
-import { isJsonObject, type JsonObject } from "../json.ts";
+import { isJsonObject, type Json, type JsonObject } from "../json.ts";
 
 /** Longest quote of a guard's output, in UTF-16 units. */
 export const QUOTE_LIMIT = 300;
@@ -25,14 +25,33 @@ const DECISION_KEYS = new Set([
   "blocked",
   "hookspecificoutput",
   "proto",
+  "updatedinput",
+  "permissiondecisionreason",
+  "reject",
+  "rejected",
 ]);
 
-/** JSON.parse keeps the last of two equal keys; which one the guard meant is not known. */
-const DUPLICATED_KEY = /"(hookSpecificOutput|permissionDecision|updatedInput)"\s*:(?:.|\n)*"\1"\s*:/;
+/** Keys that say a decision only with such a value. */
+const SPEAKING_KEYS = new Set(["action", "result", "status", "outcome"]);
+const DENIAL = /^(?:deny|denied|block|blocked|reject|rejected|refuse|refused)$/i;
 
-/** The key that the text of an answer holds twice, if any. */
+/** Places in which a decision is looked for however deep it lies; a rewritten input may hold anything. */
+const DEEP_KEYS = new Set(["permissiondecision", "hookspecificoutput"]);
+
+/** JSON.parse keeps the last of two equal keys; which one the guard meant is not known. `text` must be valid JSON. */
 export function findDuplicatedKey(text: string): string | undefined {
-  return DUPLICATED_KEY.exec(text)?.[1];
+  const open: (Set<string> | undefined)[] = [];
+  for (const { 0: token } of text.matchAll(/"(?:[^"\\]|\\[^])*"\s*:?|[{}[\]]/g)) {
+    if (token === "{") open.push(new Set());
+    else if (token === "[") open.push(undefined);
+    else if (token === "}" || token === "]") open.pop();
+    else if (token.endsWith(":")) {
+      const key: string = JSON.parse(token.slice(0, token.lastIndexOf('"') + 1));
+      if (open.at(-1)?.has(key)) return key;
+      open.at(-1)?.add(key);
+    }
+  }
+  return undefined;
 }
 
 /** A decision-like key outside the places the profile reads, or `continue: false`, which neither provider honours as a block. */
@@ -45,17 +64,48 @@ export function findMisplaced(
   const found: string[] = [];
   const collect = (place: JsonObject, prefix: string, read: readonly string[]) => {
     for (const [key, value] of Object.entries(place)) {
-      const plain = key.toLowerCase().replaceAll(/[_\-\s]/g, "");
-      if (DECISION_KEYS.has(plain) && !read.includes(key))
+      if (!read.includes(key) && speaksOfDecision(key, value))
         found.push(`${prefix}${key} ${JSON.stringify(value)}`);
+      else if (key !== "updatedInput" && !(prefix === "" && key === "hookSpecificOutput"))
+        collectDeep(value, `${prefix}${key}.`);
     }
   };
-  collect(answer, "", [...readAtTop, "hookSpecificOutput"]);
-  collect(specific, "hookSpecificOutput.", readInSpecific);
-  if (answer.continue === false) found.push("continue false");
+  const collectDeep = (value: Json, prefix: string) => {
+    if (typeof value !== "object" || value === null) return;
+    for (const [key, inner] of Object.entries(value)) {
+      if (DEEP_KEYS.has(plainKey(key))) found.push(`${prefix}${key} ${JSON.stringify(inner)}`);
+      else collectDeep(inner, `${prefix}${key}.`);
+    }
+  };
+  collect(answer, "", [...readAtTop, "hookSpecificOutput", "updatedInput"]);
+  collect(specific, "hookSpecificOutput.", [
+    ...readInSpecific,
+    "updatedInput",
+    ...reasonsRead(specific, readInSpecific),
+  ]);
   if (Object.hasOwn(answer, "hookSpecificOutput") && !isJsonObject(answer.hookSpecificOutput)) {
     found.push(`hookSpecificOutput ${JSON.stringify(answer.hookSpecificOutput)}`);
   }
   if (found.length === 0) return undefined;
   return found.join(", ").slice(0, QUOTE_LIMIT);
+}
+
+function plainKey(key: string): string {
+  return key.toLowerCase().replaceAll(/[_\-\s]/g, "");
+}
+
+/** `continue: true` is what both providers take for "go on"; any other value is a stop that neither gives on a gate (Dv1-8). */
+function speaksOfDecision(key: string, value: Json): boolean {
+  const plain = plainKey(key);
+  if (DECISION_KEYS.has(plain)) return true;
+  if (plain === "continue") return key !== "continue" || value !== true;
+  if (plain === "ok") return value === false;
+  return SPEAKING_KEYS.has(plain) && typeof value === "string" && DENIAL.test(value);
+}
+
+/** A reason belongs to a decision; alone it is half an answer. */
+function reasonsRead(specific: JsonObject, readInSpecific: readonly string[]): string[] {
+  const isRead =
+    readInSpecific.includes("permissionDecision") && Object.hasOwn(specific, "permissionDecision");
+  return isRead ? ["permissionDecisionReason"] : [];
 }

@@ -69,7 +69,13 @@ function compileKindList(source: string): Matcher {
       throw new Error(`unknown tool kind ${JSON.stringify(kind)}; known: ${TOOL_KINDS.join(", ")}`);
     }
   }
-  return { matches: (envelope) => typeof envelope.tool_kind === "string" && kinds.has(envelope.tool_kind) };
+  return {
+    matches: ({ tool_kind: kind, tool_command: command }) => {
+      if (typeof kind === "string" && kinds.has(kind)) return true;
+      // A patch typed into the shell is an edit that codex carries out itself (docs/providers/codex.md, apply_patch row).
+      return kinds.has("edit") && typeof command === "string" && command.includes("*** Begin Patch");
+    },
+  };
 }
 
 const compiled = new Map<string, Matcher>();

@@ -14,6 +14,7 @@ export interface ToolDescription {
 const CLAUDE_KINDS: Readonly<Record<string, ToolKind>> = {
   Bash: "shell",
   PowerShell: "shell",
+  Monitor: "shell",
   Read: "read",
   Glob: "read",
   Grep: "read",
@@ -27,6 +28,9 @@ const CLAUDE_KINDS: Readonly<Record<string, ToolKind>> = {
   WebSearch: "web",
   Task: "agent",
   Agent: "agent",
+  Workflow: "agent",
+  CronCreate: "agent",
+  SendMessage: "agent",
 };
 
 const CODEX_KINDS: Readonly<Record<string, ToolKind>> = {
@@ -49,11 +53,14 @@ export function toolKind(toolName: string, provider: Provider): ToolKind {
 }
 
 export function describeTool(toolName: string, toolInput: Json, provider: Provider): ToolDescription {
-  const kind = toolKind(toolName, provider);
+  const named = toolKind(toolName, provider);
+  const input = isJsonObject(toolInput) ? toolInput : {};
+  // A tool nobody has told us of that takes a command runs it: a shell guard must be asked.
+  const kind = named === "other" && typeof input.command === "string" ? "shell" : named;
   const description: ToolDescription = { tool_kind: kind };
-  if (!isJsonObject(toolInput)) return description;
-  if (kind === "shell" && typeof toolInput.command === "string") description.tool_command = toolInput.command;
-  const paths = kind === "edit" || kind === "read" ? toolPaths(toolInput) : [];
+  if (kind === "shell" && typeof input.command === "string") description.tool_command = input.command;
+  // codex applies a patch that is typed into its shell, so a shell command may name paths too.
+  const paths = kind === "edit" || kind === "read" || kind === "shell" ? toolPaths(input) : [];
   if (paths.length > 0) description.tool_paths = paths;
   return description;
 }

@@ -47,6 +47,8 @@ export type ReceiptLine =
       readonly failed: boolean;
       readonly exit: string;
       readonly duration_ms: number;
+      /** Processes the hook left behind; they were ended, and what they would have said is lost. */
+      readonly leftovers: number;
       readonly notes: readonly Note[];
     }
   | {

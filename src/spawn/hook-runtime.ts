@@ -74,6 +74,7 @@ export function createHookRuntime(options: HookRuntimeOptions): HookRuntime {
       failed: step.failed,
       exit: describeExit(step.exit),
       duration_ms: Math.round(step.durationMs),
+      leftovers: step.leftovers,
       notes: step.notes,
     });
     if (step.changed) onUnenforced(`command_changed: a file of ${step.entryId} is not the one compiled`);
@@ -161,7 +162,9 @@ export function createHookRuntime(options: HookRuntimeOptions): HookRuntime {
   const noteAdmission = (event: EventName, verdict: Verdict, envelope: Envelope) => {
     if (event !== "PreToolUse" || verdict.decision === "deny") return;
     if (typeof envelope.tool_use_id === "string") admitted.ids.add(envelope.tool_use_id);
-    if (["shell", "edit", "mcp"].includes(String(envelope.tool_kind))) admitted.working += 1;
+    // codex does not show a subagent's calls, so its admissions must not cover the main agent's.
+    const isMain = envelope.agent_id === undefined;
+    if (isMain && ["shell", "edit", "mcp"].includes(String(envelope.tool_kind))) admitted.working += 1;
   };
 
   return {

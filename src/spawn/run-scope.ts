@@ -1,7 +1,9 @@
 // What the steps of one run share: made once, before agent_prompt.
 
 import { randomUUID } from "node:crypto";
+import { tmpdir } from "node:os";
 import type { HookPlan } from "../compiler/plan.ts";
+import { pathOutside } from "../compiler/resolve-command.ts";
 import { buildHookEnv } from "../exec/hook-env.ts";
 import { isJsonObject, type Json } from "../json.ts";
 import type { EnvelopeContext } from "../profile/envelope-types.ts";
@@ -41,6 +43,8 @@ export function createScope(
     env: { ...env, ...options.env },
     values: [...(options.secrets ?? []), ...entrySecrets(plan), ...serverSecrets(options.mcpServers)],
   });
+  const temp = options.env?.TMPDIR ?? env.TMPDIR ?? tmpdir();
+  const writable = [options.cwd, runOptions.cwd, ...(options.addDirs ?? []), temp];
   const receipts = bufferReceipts();
   const ender: RunScope["ender"] = { end: () => {} };
   const context: EnvelopeContext = {
@@ -56,7 +60,7 @@ export function createScope(
     adapter,
     context,
     hookEnv: buildHookEnv({
-      hookPath: plan.hookPath,
+      hookPath: pathOutside(plan.hookPath, writable),
       base: env,
       projectDir: plan.projectRoot,
       runId,

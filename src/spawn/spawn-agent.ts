@@ -22,6 +22,7 @@ import { type RunLayout, setUpRun } from "./set-up.ts";
 import type { Settlement } from "./settle.ts";
 import { sweepTree } from "./stop.ts";
 import { type LiveRun, superviseToEnd } from "./supervise-to-end.ts";
+import { watchWorkingDirectory } from "./watch-cwd.ts";
 import { watchTools } from "./watch-tools.ts";
 
 /**
@@ -57,6 +58,7 @@ export async function spawnAgent(options: SpawnOptions): Promise<AgentRun> {
   let layout: RunLayout | undefined;
   let broker: Broker | undefined;
   let child: ProviderChild | undefined;
+  let closeWatch = () => {};
   try {
     await admitReceipts(scope, prompt);
     layout = await setUpRun({ ...scope, marker: runId });
@@ -70,10 +72,18 @@ export async function spawnAgent(options: SpawnOptions): Promise<AgentRun> {
       runDirectory: layout.runDirectory,
       end: (cause) => scope.ender.end(cause),
     });
+    const directory = watchWorkingDirectory(runOptions.cwd, (detail) => {
+      scope.receipts.write({ kind: "fault", fault: "cwd_lost", detail });
+      const isGuarded = plan.events.some((event) => capabilityOf(event).role === "gate");
+      const reason = `cwd_lost: ${detail}`;
+      scope.ender.end(isGuarded ? { kind: "unenforced", reason } : { kind: "stopped", reason });
+    });
+    closeWatch = directory.close;
     const started = await startAttested(
       scope,
       layout,
       (event) => {
+        directory.look();
         watch(event);
         queue.push(event);
       },
@@ -84,9 +94,11 @@ export async function spawnAgent(options: SpawnOptions): Promise<AgentRun> {
     queueControl.pause = () => void started.child.stdout.pause();
     queueControl.resume = () => void started.child.stdout.resume();
     handOver(scope, started, prompt, layout);
+    void started.supervision.ended.then(directory.close);
     const live: LiveRun = { layout, broker, finish, ...started };
     return createRun(scope, live, queue, superviseToEnd(scope, live));
   } catch (error) {
+    closeWatch();
     const extinction =
       child === undefined ? undefined : await sweepTree({ groupId: child.groupId, marker: runId });
     await broker?.close();
@@ -233,7 +245,11 @@ function createRun(
   result: Promise<RunResult>,
 ): AgentRun {
   const stop = (reason: unknown = "stopped") => {
-    supervision.end({ kind: "stopped", reason: typeof reason === "string" ? reason : "stopped" });
+    supervision.end({
+      kind: "stopped",
+      reason:
+        typeof reason === "string" ? reason : reason instanceof Error ? String(reason.message) : "stopped",
+    });
     return result;
   };
   return {

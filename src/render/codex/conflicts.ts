@@ -82,6 +82,7 @@ const RESERVED_CONFIG = [
   "apps",
   "bypass_hook_trust",
   "mcp_servers",
+  "agents",
   "sandbox_mode",
   "approval_policy",
   "approvals_reviewer",
