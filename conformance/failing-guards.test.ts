@@ -1,6 +1,8 @@
 // A guard that did not clear the action did not clear it: each way to fail denies on the real CLIs, beside a run of the same
 // script without the guard in which the side effect happens.
 
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { guardTools, printTool } from "./support/guards.ts";
 import {
@@ -13,6 +15,7 @@ import {
   runUnguarded,
   type Site,
   shell,
+  TOOL_PATH,
   touch,
 } from "./support/harness.ts";
 
@@ -114,5 +117,31 @@ describe.each(ALL)("$mode: a guard that the agent reaches", (column: Column) => 
       prepare: (site) => void site.guard("cat >/dev/null"),
     });
     expect(control.site.has("second.txt")).toBe(true);
+  });
+});
+
+describe.each(BOTH)("$mode: a program the agent plants where npm puts its own", (column) => {
+  it("is not what a guard runs", async () => {
+    const { site, result } = await runGuarded({
+      column,
+      prepare: ({ project }) => {
+        mkdirSync(join(project, "node_modules", ".bin"), { recursive: true });
+      },
+      path: ({ project }) => `${project}/node_modules/.bin:${TOOL_PATH}`,
+      declaration: (site) => guardTools("grep -q forbidden && exit 2; exit 0")(site),
+      script: (site) => [
+        {
+          tools: [
+            shell(
+              `printf '#!/bin/sh\\nexit 1\\n' > '${site.at("node_modules/.bin/grep")}' && chmod +x '${site.at("node_modules/.bin/grep")}'`,
+            ),
+          ],
+        },
+        { tools: [touch(site, "forbidden.txt")] },
+      ],
+    });
+    expect(site.has("node_modules/.bin/grep")).toBe(true);
+    expect(site.has("forbidden.txt")).toBe(false);
+    expect(result.hooks.denied).toBe(1);
   });
 });

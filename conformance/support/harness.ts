@@ -116,6 +116,8 @@ export interface GuardedCase {
   readonly baseEnv?: (site: Site) => Readonly<Record<string, string>>;
   /** Binary to compile for. @default the pinned one */
   readonly binary?: (site: Site) => string;
+  /** PATH at compile. @default TOOL_PATH */
+  readonly path?: (site: Site) => string;
   readonly prepare?: (site: Site) => void | Promise<void>;
   readonly betweenCompileAndSpawn?: (site: Site, hooks: RenderedHooks) => void | Promise<void>;
   readonly onRun?: (run: AgentRun, server: ModelServer) => void;
@@ -150,7 +152,7 @@ export async function runGuarded(spec: GuardedCase): Promise<GuardedRun> {
     const hooks = await compileAgentHooks(spec.declaration(site), {
       provider,
       cwd: site.project,
-      path: TOOL_PATH,
+      path: spec.path?.(site) ?? TOOL_PATH,
       binary: spec.binary?.(site) ?? resolveNativeBinary(provider),
     });
     await spec.betweenCompileAndSpawn?.(site, hooks);

@@ -594,13 +594,40 @@ describe("an answer that says deny in other words does not clear a gate", () => 
     [`{"hookSpecificOutput":{${deny}},"hookSpecificOutput":{}}`],
     [`{"hookSpecificOutput":{${deny},"permissionDecision":"allow"}}`],
     [`{"__proto__":{"hookSpecificOutput":{${deny}}}}`],
+    [`{"hookSpecificOutput":{${deny}},\r\n"hookSpecificOutput":{}}`],
+    [`{"hookSpecificOutput":{${deny}},"hookSpecificOutpu\\u0074":{}}`],
+    [`{"hookSpecificOutput":{${deny}},\u2028"x":1}`],
+    [`{"output":{"hookSpecificOutput":{${deny}}}}`],
+    [`{"hookSpecificOutput":{"PreToolUse":{${deny}}}}`],
+    [`{"list":[1,{"permission_decision":"deny"}]}`],
+    ['{"hookSpecificOutput":{"updated_input":{"command":"true"}}}'],
+    ['{"hookSpecificOutput":{"permissionDecisionReason":"no"}}'],
+    ['{"continue":"false"}'],
+    ['{"continue":0}'],
+    ['{"Continue":false}'],
+    ['{"action":"deny"}'],
+    ['{"result":"BLOCKED"}'],
+    ['{"ok":false,"reason":"no"}'],
+    ['{"reject":true}'],
   ])("%s", (stdout) => {
     const { verdict, notes } = interpret({ kind: "exit", code: 0 }, stdout, "", "PreToolUse", {
       onFailure: "closed",
       grants: false,
     });
     expect(verdict.decision).toBe("deny");
-    expect(notes.map(({ code }) => code)).toContain("misplaced_decision");
+    // U+2028 between tokens is no JSON at all: unreadable denies as well.
+    expect(["misplaced_decision", "unreadable_output"]).toContain(notes[0]?.code);
+  });
+
+  test.each([
+    ['{"continue":true}'],
+    ['{"ok":true}'],
+    ['{"status":"done","result":{"lines":[1,null,"deny"]}}'],
+    ['{"log":["{","}"],"note":"a \\"permissionDecision\\": in a text"}'],
+    ['{"a":{"x":1},"b":{"x":2}}'],
+  ])("%s says nothing of the call", (stdout) => {
+    const { verdict } = interpret({ kind: "exit", code: 0 }, stdout, "", "PreToolUse", CLOSED);
+    expect(verdict).toEqual({ decision: "none" });
   });
 
   test("but a tool input that holds such a key is the guard's to rewrite", () => {

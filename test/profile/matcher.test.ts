@@ -186,3 +186,13 @@ describe("a kind that is not spelt as one is refused, because it would match no 
     expect(() => compileMatcher(source)).toThrow(/kind/);
   });
 });
+
+test("kind:edit wants a patch that is typed into the shell, and no other command", () => {
+  const wanted = (command: string) =>
+    compileMatcher("kind:edit").matches(
+      { tool_name: "Bash", tool_kind: "shell", tool_command: command },
+      "tool_name",
+    );
+  expect(wanted("apply_patch <<'EOF'\n*** Begin Patch\nEOF")).toBe(true);
+  expect(wanted("git diff")).toBe(false);
+});

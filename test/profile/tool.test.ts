@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import type { Json } from "../../src/json.ts";
 import { describeTool, toolKind } from "../../src/profile/tool.ts";
 
@@ -84,4 +84,54 @@ test("no name and no input makes it throw", () => {
       },
     ),
   );
+});
+
+/** What claude 2.1.332 offers, as its first line says. A tool that is missing here is one whose kind nobody has thought about. */
+const CLAUDE_TOOLS: Record<string, string> = {
+  Task: "agent",
+  Bash: "shell",
+  CronCreate: "agent",
+  CronDelete: "other",
+  CronList: "other",
+  Edit: "edit",
+  EnterWorktree: "other",
+  ExitWorktree: "other",
+  ListAgents: "other",
+  Monitor: "shell",
+  NotebookEdit: "edit",
+  Read: "read",
+  ReportFindings: "other",
+  ScheduleWakeup: "other",
+  SendMessage: "agent",
+  Skill: "other",
+  TaskStop: "other",
+  ToolSearch: "other",
+  WebFetch: "web",
+  WebSearch: "web",
+  Workflow: "agent",
+  Write: "edit",
+};
+
+describe("every tool of the pinned claude has the kind its guards expect", () => {
+  test.each(Object.entries(CLAUDE_TOOLS))("%s is %s", (name, kind) => {
+    expect(describeTool(name, {}, "claude").tool_kind).toBe(kind);
+  });
+});
+
+test("a tool nobody has told us of that takes a command is a shell", () => {
+  for (const provider of ["claude", "codex"] as const) {
+    expect(describeTool("NewTool", { command: "rm x" }, provider)).toEqual({
+      tool_kind: "shell",
+      tool_command: "rm x",
+    });
+  }
+});
+
+test("a patch typed into the shell names its paths", () => {
+  const command = "apply_patch <<'EOF'\n*** Begin Patch\n*** Add File: a.txt\n+a\n*** End Patch\nEOF";
+  expect(describeTool("Bash", { command }, "codex")).toEqual({
+    tool_kind: "shell",
+    tool_command: command,
+    tool_paths: ["a.txt"],
+  });
 });
