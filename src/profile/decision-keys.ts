@@ -41,7 +41,7 @@ const DEEP_KEYS = new Set(["permissiondecision", "hookspecificoutput"]);
 /** JSON.parse keeps the last of two equal keys; which one the guard meant is not known. `text` must be valid JSON. */
 export function findDuplicatedKey(text: string): string | undefined {
   const open: (Set<string> | undefined)[] = [];
-  for (const { 0: token } of text.matchAll(/"(?:[^"\\]|\\[^])*"\s*:?|[{}[\]]/g)) {
+  for (const { 0: token } of text.matchAll(/"[^"\\]*(?:\\[\s\S][^"\\]*)*"\s*:?|[{}[\]]/g)) {
     if (token === "{") open.push(new Set());
     else if (token === "[") open.push(undefined);
     else if (token === "}" || token === "]") open.pop();

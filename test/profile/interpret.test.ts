@@ -639,3 +639,12 @@ describe("an answer that says deny in other words does not clear a gate", () => 
     expect(verdict.decision).toBe("rewrite");
   });
 });
+
+test("a megabyte of escapes in a reason is read like any other", () => {
+  const reason = '\\"{'.repeat(250_000);
+  const stdout = JSON.stringify({
+    hookSpecificOutput: { permissionDecision: "deny", permissionDecisionReason: reason },
+  });
+  const { verdict } = interpret({ kind: "exit", code: 0 }, stdout, "", "PreToolUse", CLOSED);
+  expect(verdict).toEqual({ decision: "deny", reason });
+});
