@@ -93,7 +93,7 @@ export function machine() {
   const cpus = os.cpus();
   const [load1] = os.loadavg();
   return {
-    platform: `${os.type()} ${os.release()} ${os.arch()}`,
+    platform: `${os.type()} ${os.arch()}`,
     cpu: cpus[0]?.model ?? "unknown",
     cores: cpus.length,
     memoryMiB: Math.round(os.totalmem() / 2 ** 20),
