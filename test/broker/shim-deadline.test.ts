@@ -43,13 +43,15 @@ const faults: Record<string, (scene: Scene) => Promise<ShellCall>> = {
     return made;
   },
   "half a line": async ({ directory, call }) => {
+    const answering = answerOnce(directory, (pid) => `0 ${pid}`);
     const made = call();
-    await answerOnce(directory, (pid) => `0 ${pid}`);
+    await answering;
     return made;
   },
   "two of three lines": async ({ directory, call }) => {
+    const answering = answerOnce(directory, (pid) => `0 ${pid}\n\n`);
     const made = call();
-    await answerOnce(directory, (pid) => `0 ${pid}\n\n`);
+    await answering;
     return made;
   },
   "q replaced by another FIFO": async ({ directory, call }) => {

@@ -74,8 +74,9 @@ describe.each(SHELLS)("in $name", ({ argv, present }) => {
 
   describe.each(["GATE", "OTHER"] as const)("as %s", (kind) => {
     test("control: an admitting answer is its own code with its stdout", async () => {
+      const answering = answerOnce(directory, (pid) => `0 ${pid}\n\n{"x":"a\\\\b"}\n`);
       const call = shim(kind);
-      await answerOnce(directory, (pid) => `0 ${pid}\n\n{"x":"a\\\\b"}\n`);
+      await answering;
       expect(await call.result).toEqual({
         code: admitted(kind),
         signal: null,
@@ -85,8 +86,9 @@ describe.each(SHELLS)("in $name", ({ argv, present }) => {
     });
 
     test("control: a deny is exit 2 with both texts", async () => {
+      const answering = answerOnce(directory, (pid) => `2 ${pid}\nno: é\\n\n{"d":1}\n`);
       const call = shim(kind);
-      await answerOnce(directory, (pid) => `2 ${pid}\nno: é\\n\n{"d":1}\n`);
+      await answering;
       expect(await call.result).toEqual({ code: 2, signal: null, stdout: '{"d":1}\n', stderr: "no: é\\n\n" });
     });
 
@@ -96,8 +98,9 @@ describe.each(SHELLS)("in $name", ({ argv, present }) => {
     });
 
     test.each(Object.keys(garbage))("garbage reply: %s", async (name) => {
+      const answering = answerOnce(directory, (pid, slot) => garbage[name]?.(pid, slot) ?? "");
       const call = shim(kind);
-      await answerOnce(directory, (pid, slot) => garbage[name]?.(pid, slot) ?? "");
+      await answering;
       await expectFault(kind, call);
     });
 
@@ -159,11 +162,12 @@ describe.each(SHELLS)("in $name", ({ argv, present }) => {
 
   test("when all slots are taken a caller makes its own FIFO", async () => {
     await Promise.all(SLOTS.map((slot) => writeFile(join(directory.path, "e", slot), "")));
-    const call = shim("GATE");
-    await answerOnce(directory, (pid, slot) => {
+    const answering = answerOnce(directory, (pid, slot) => {
       expect(slot).toBe(`x${pid}`);
       return `0 ${pid}\n\n\n`;
     });
+    const call = shim("GATE");
+    await answering;
     expect(await call.result).toMatchObject({ code: ADMITTED_CODE, stderr: "" });
     expect(await claimsOf(directory)).toHaveLength(SLOTS.length + 1);
   });

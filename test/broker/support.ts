@@ -2,13 +2,16 @@
 
 import { type ChildProcess, spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
-import { constants } from "node:fs";
+import { closeSync, constants, openSync, read as readCallback } from "node:fs";
 import { mkdir, mkdtemp, open, readdir, readlink, rm } from "node:fs/promises";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
+import { promisify } from "node:util";
 import { expect } from "vitest";
 import { createRunDirectory, type RunDirectory } from "../../src/broker/run-directory.ts";
+
+const readFd = promisify(readCallback);
 
 export async function makeScratch(): Promise<string> {
   const cache = join(homedir(), ".cache");
@@ -70,16 +73,16 @@ export async function until(what: string, holds: () => boolean | Promise<boolean
   throw new Error(`never came true: ${what}`);
 }
 
-/** Opens q as a broker would, reads one request, answers with what the test wants, and waits for the shim's `D`. */
+/** Opens q as a broker would, at once and before the shim is started: bytes in a FIFO that nobody holds are lost. Reads one request, answers with what the test wants, and waits for the shim's `D`. */
 export async function answerOnce(
   directory: RunDirectory,
   reply: (pid: string, slot: string) => string,
 ): Promise<void> {
-  const queue = await open(directory.requestFifo, "r+");
+  const queue = openSync(directory.requestFifo, "r+");
   try {
     let read = "";
     const more = async () => {
-      const { buffer, bytesRead } = await queue.read(Buffer.alloc(128));
+      const { buffer, bytesRead } = await readFd(queue, Buffer.alloc(128), 0, 128, null);
       read += buffer.toString("utf8", 0, bytesRead);
     };
     await more();
@@ -87,7 +90,7 @@ export async function answerOnce(
     await writeToReader(join(directory.path, "r", slot), reply(pid, slot));
     while (!read.includes(`D ${slot} ${pid}\n`)) await more();
   } finally {
-    await queue.close();
+    closeSync(queue);
   }
 }
 
