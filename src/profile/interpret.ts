@@ -1,7 +1,7 @@
 // What a hook's exit, stdout and stderr mean. Pure; holds every exit-code, decision and failure-mode rule of the profile
 // (docs/PROFILE.md). Must never admit a gate's action because of something it could not read (Dv1-5).
 
-import { isJsonObject, type Json, type JsonObject } from "../json.ts";
+import { isJsonObject, type Json, type JsonObject, parseJsonObject } from "../json.ts";
 import { findDuplicatedKey, findMisplaced, QUOTE_LIMIT } from "./decision-keys.ts";
 import { capabilityOf, type EventCapability, type EventName, type VerdictField } from "./events.ts";
 import type { EntryPolicy, HookExit, Interpretation, Note, NoteCode, Verdict } from "./verdict.ts";
@@ -85,7 +85,7 @@ function interpretOutput(
     );
   }
   if (text === "") return { verdict: { decision: "none" }, notes: [], failed: false };
-  const answer = parseObject(text);
+  const answer = parseJsonObject(text);
   if (answer === undefined) {
     if (text.includes("{")) {
       const note: Note = { code: "unreadable_output", detail: quote("stdout", text) };
@@ -105,15 +105,6 @@ function interpretOutput(
     return failure(failClosed, isGate, note, `the guard's answer holds ${duplicated} twice`);
   }
   return interpretAnswer(answer, event, capability, policy);
-}
-
-function parseObject(text: string): JsonObject | undefined {
-  try {
-    const value: unknown = JSON.parse(text);
-    return isJsonObject(value) ? value : undefined;
-  } catch {
-    return undefined; // not JSON is a measured, ordinary answer; the caller decides what it means
-  }
 }
 
 function interpretAnswer(

@@ -1,6 +1,6 @@
 // claude's stream-json lines as provider-neutral events. Never throws for what a line holds.
 
-import { isJsonObject, type Json, type JsonObject } from "../../json.ts";
+import { isJsonObject, type Json, type JsonObject, parseJsonObject } from "../../json.ts";
 import type { StreamEvent, StreamParser } from "../provider.ts";
 
 export function createStreamParser(): StreamParser {
@@ -83,7 +83,7 @@ export function createStreamParser(): StreamParser {
 
   return {
     push(text) {
-      const line = parseLine(text);
+      const line = parseJsonObject(text);
       if (line === undefined) return [{ type: "warning", code: "not_json", message: text.slice(0, 500) }];
       switch (line.type) {
         case "system":
@@ -157,13 +157,4 @@ function classify(
 function blocksOf(line: JsonObject): JsonObject[] {
   const content = isJsonObject(line.message) ? line.message.content : undefined;
   return Array.isArray(content) ? content.filter(isJsonObject) : [];
-}
-
-function parseLine(text: string): JsonObject | undefined {
-  try {
-    const value: unknown = JSON.parse(text);
-    return isJsonObject(value) ? value : undefined;
-  } catch {
-    return undefined; // reported by the caller as `not_json`
-  }
 }

@@ -3,7 +3,7 @@
 
 import type { HookPlan } from "../../compiler/plan.ts";
 import type { Issue } from "../../errors.ts";
-import { isJsonObject, type JsonObject } from "../../json.ts";
+import { isJsonObject, type JsonObject, parseJsonObject } from "../../json.ts";
 import type { PreflightChannel, PreflightReport, RenderedRun, RunContext } from "../provider.ts";
 import { type RenderedHook, renderHooks } from "./hooks.ts";
 
@@ -55,7 +55,7 @@ function createRequester({
       const id = ++count;
       const onAbort = () => settle(() => reject(signal.reason));
       const stop = onLine((line) => {
-        const message = parse(line);
+        const message = parseJsonObject(line);
         if (message?.id !== id) return;
         if (isJsonObject(message.result)) settle(() => resolve(message.result as JsonObject));
         else
@@ -72,15 +72,6 @@ function createRequester({
       signal.addEventListener("abort", onAbort);
       write(JSON.stringify({ jsonrpc: "2.0", id, method, params }));
     });
-}
-
-function parse(line: string): JsonObject | undefined {
-  try {
-    const value: unknown = JSON.parse(line);
-    return isJsonObject(value) ? value : undefined;
-  } catch {
-    return undefined; // the protocol is JSON lines; anything else is not an answer
-  }
 }
 
 interface Listed {

@@ -1,7 +1,7 @@
 // codex's --json lines as provider-neutral events. It shows no hook, no denied call and no call id (docs/providers/codex.md X-14).
 // Never throws for what a line holds.
 
-import { isJsonObject, type Json, type JsonObject } from "../../json.ts";
+import { isJsonObject, type Json, type JsonObject, parseJsonObject } from "../../json.ts";
 import type { StreamEvent, StreamParser } from "../provider.ts";
 
 export function createStreamParser(): StreamParser {
@@ -61,7 +61,7 @@ export function createStreamParser(): StreamParser {
 
   return {
     push(text) {
-      const line = parseLine(text);
+      const line = parseJsonObject(text);
       if (line === undefined) return [{ type: "warning", code: "not_json", message: text.slice(0, 500) }];
       const item = isJsonObject(line.item) ? line.item : undefined;
       switch (line.type) {
@@ -112,13 +112,4 @@ function count(name: string, value: Json | undefined): Record<string, number> {
 function messageOf(error: Json | undefined): string {
   if (isJsonObject(error) && typeof error.message === "string") return error.message;
   return JSON.stringify(error ?? "turn failed");
-}
-
-function parseLine(text: string): JsonObject | undefined {
-  try {
-    const value: unknown = JSON.parse(text);
-    return isJsonObject(value) ? value : undefined;
-  } catch {
-    return undefined; // reported by the caller as `not_json`
-  }
 }
