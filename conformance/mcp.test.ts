@@ -7,7 +7,7 @@ import { ALL, CLAUDE, type Column, runGuarded, runUnguarded, type Site } from ".
 
 const server = {
   command: process.execPath,
-  args: [join(import.meta.dirname, "support", "touch-mcp-server.mjs")],
+  args: [join(import.meta.dirname, "matrix", "touch-mcp-server.mjs")],
 };
 
 function callOf(column: Column, site: Site) {

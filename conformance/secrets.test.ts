@@ -37,7 +37,7 @@ const MAY_CARRY: Record<keyof typeof SECRETS, readonly string[]> = {
   listed: [],
 };
 
-const server = join(import.meta.dirname, "support", "touch-mcp-server.mjs");
+const server = join(import.meta.dirname, "matrix", "touch-mcp-server.mjs");
 
 function plantedCase(column: Column, onRun: (run: AgentRun) => void): GuardedCase {
   return {

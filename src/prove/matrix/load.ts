@@ -1,0 +1,79 @@
+// Reads the matrix: every YAML file of conformance/matrix/, checked, with the digest that proofs are bound to.
+
+import { createHash } from "node:crypto";
+import { readdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { parse } from "yaml";
+import type { Provider } from "../../profile/events.ts";
+import {
+  COLUMN_NAMES,
+  type ColumnName,
+  caseSchema,
+  type MatrixCase,
+  type MatrixCaseSource,
+} from "./schema.ts";
+
+/** The matrix this build ships. */
+export const MATRIX_FOLDER = fileURLToPath(new URL("../../../conformance/matrix/", import.meta.url));
+
+export interface Matrix {
+  /** In the order of the files and within them. One entry a case and column. */
+  readonly cases: readonly MatrixCase[];
+  /** sha256 over every file of the folder: another matrix, another proof. */
+  readonly digest: string;
+  readonly folder: string;
+}
+
+/** Throws an Error that names file, case and problem. */
+export async function loadMatrix(folder = MATRIX_FOLDER): Promise<Matrix> {
+  const names = (await readdir(folder)).sort();
+  const hash = createHash("sha256");
+  const sources: MatrixCaseSource[] = [];
+  for (const name of names) {
+    const content = await readFile(join(folder, name), "utf8");
+    hash.update(`${name}\0${content.length}\0${content}\0`);
+    if (!name.endsWith(".yaml")) continue;
+    for (const source of parseCases(content, name)) {
+      if (sources.some(({ id }) => id === source.id))
+        throw new Error(`${name}: case ${source.id} exists twice`);
+      sources.push(source);
+    }
+  }
+  const cases = sources.flatMap((source) => source.columns.map((column) => forColumn(source, column)));
+  checkReferences(cases);
+  return { cases, digest: hash.digest("hex"), folder };
+}
+
+export function columnsOf(provider: Provider): ColumnName[] {
+  return COLUMN_NAMES.filter((column) => column.startsWith(provider));
+}
+
+function parseCases(content: string, name: string): MatrixCaseSource[] {
+  const list: unknown = parse(content, { merge: true, maxAliasCount: 1000 });
+  if (!Array.isArray(list)) throw new Error(`${name}: expected a list of cases`);
+  return list.map((item, index) => {
+    const { data, error } = caseSchema.safeParse(item);
+    if (data !== undefined) return data;
+    const which = typeof item?.id === "string" ? item.id : `case ${index}`;
+    const problems = error.issues.map(({ path, message }) => `${path.join(".")}: ${message}`);
+    throw new Error(`${name}: ${which}: ${problems.join("; ")}`);
+  });
+}
+
+function forColumn({ on, columns: _columns, ...source }: MatrixCaseSource, column: ColumnName): MatrixCase {
+  const merged = { ...source, ...on?.[column] };
+  const { expect = {}, via = "bridle", required = true } = merged;
+  if (via === "handler" && merged.shim === undefined)
+    throw new Error(`case ${source.id}: via handler needs a shim`);
+  return { ...merged, column, expect, via, required };
+}
+
+function checkReferences(cases: readonly MatrixCase[]): void {
+  for (const { id, downgrade, column } of cases) {
+    for (const other of downgrade?.proven_by ?? []) {
+      if (!cases.some((it) => it.id === other && it.column === column))
+        throw new Error(`case ${id}: proven_by names ${other}, which has no column ${column}`);
+    }
+  }
+}

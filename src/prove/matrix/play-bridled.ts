@@ -1,0 +1,94 @@
+// Plays a case through Bridle: compile, spawn, to the end.
+
+import { join } from "node:path";
+import { compileAgentHooks } from "../../compiler/compile.ts";
+import type { HookDeclaration } from "../../declaration/types.ts";
+import { AgentHooksRefused } from "../../errors.ts";
+import type { JsonObject } from "../../json.ts";
+import type { SpawnOptions } from "../../spawn/options.ts";
+import type { RunResult } from "../../spawn/result.ts";
+import { spawnAgent } from "../../spawn/spawn-agent.ts";
+import type { ModelServer } from "../loopback-server.ts";
+import { loopbackProvider } from "../provider-env.ts";
+import type { Observation } from "./observation.ts";
+import { baseEnv, MODELS, type PlayOptions, providerOf, seenBy, toolPath, withServer } from "./play.ts";
+import { defaultOptions } from "./translate.ts";
+
+/** No hook that the provider fires: shows what happens without a guard. */
+export const NO_GUARD: HookDeclaration = {
+  agent_exit: [{ hooks: [{ type: "function", name: "watches nothing", handler: () => undefined }] }],
+};
+
+/** Through Bridle: compile, spawn, to the end. */
+export async function playBridled(options: PlayOptions, declaration: HookDeclaration): Promise<Observation> {
+  const { item } = options;
+  const steps = item.steps ?? [];
+  return withServer(options, steps, async (server, prompt) => {
+    try {
+      const result = await runOnce(options, declaration, server, prompt);
+      const last = item.resume === undefined ? result : await resume(options, declaration, result);
+      return {
+        ...seenBy(server),
+        refusal: undefined,
+        outcome: last.outcome,
+        reason: last.reason,
+        hooks: last.hooks,
+        warnings: last.warnings.map(({ code }) => code),
+      };
+    } catch (error) {
+      if (!(error instanceof AgentHooksRefused)) throw error;
+      const refusal = { codes: error.issues.map(({ code }) => code), message: error.message };
+      const nothing = { outcome: undefined, reason: "", hooks: undefined, warnings: [] };
+      return { ...seenBy(server), ...nothing, refusal };
+    }
+  });
+}
+
+async function resume(
+  options: PlayOptions,
+  declaration: HookDeclaration,
+  first: RunResult,
+): Promise<RunResult> {
+  const again = { ...options, item: { ...options.item, id: `${options.item.id}-resumed` } };
+  return withServer(again, options.item.resume ?? [], (server, prompt) =>
+    runOnce(again, declaration, server, prompt, { resume: first.providerSessionId ?? "unknown" }),
+  );
+}
+
+async function runOnce(
+  options: PlayOptions,
+  declaration: HookDeclaration,
+  server: ModelServer,
+  prompt: string,
+  more: Partial<SpawnOptions> = {},
+): Promise<RunResult> {
+  const { item, stage, binary, folder } = options;
+  const provider = providerOf(item.column);
+  const hooks = await compileAgentHooks(declaration, {
+    provider,
+    cwd: stage.project,
+    path: toolPath(),
+    binary,
+    prove: "off",
+  });
+  const { env: _own, providerConfig } = loopbackProvider(provider, server.url);
+  const run = await spawnAgent({
+    hooks,
+    prompt,
+    cwd: stage.project,
+    model: MODELS[item.column],
+    baseEnv: baseEnv(options, server.url),
+    passEnv: Object.keys(options.networkEnv),
+    ...defaultOptions(item.column, providerConfig),
+    ...(item.mcp === true ? { mcpServers: mcpServers(folder) } : {}),
+    ...(item.resume === undefined ? {} : { keepSession: true }),
+    ...stage.expand({ ...item.options }),
+    ...more,
+  } as SpawnOptions);
+  for await (const _event of run); // takes the events, so that the provider is never held up
+  return run.result;
+}
+
+function mcpServers(folder: string): Record<string, JsonObject> {
+  return { files: { command: process.execPath, args: [join(folder, "touch-mcp-server.mjs")] } };
+}

@@ -1,0 +1,105 @@
+// Plays a case in the rendered form without Bridle's broker: something else stands in the shim's place.
+
+import { mkdir, writeFile } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
+import { compileAgentHooks } from "../../compiler/compile.ts";
+import { planOf } from "../../compiler/token.ts";
+import type { RenderedRun } from "../../render/provider.ts";
+import { adapterFor } from "../../render/registry.ts";
+import { startChild } from "../../spawn/child.ts";
+import { buildAgentEnvironment } from "../../spawn/environment.ts";
+import { createLineFramer } from "../../spawn/frame.ts";
+import { sweepTree } from "../../spawn/stop.ts";
+import { loopbackProvider } from "../provider-env.ts";
+import { endOf } from "./end-of-child.ts";
+import type { Observation } from "./observation.ts";
+import { baseEnv, MODELS, type PlayOptions, providerOf, seenBy, withServer } from "./play.ts";
+import { defaultOptions } from "./translate.ts";
+
+/** In the rendered form, with the case's `shim` in the place of Bridle's: shows what the CLI makes of a broken guard path. */
+export async function playHandlerForm(options: PlayOptions): Promise<Observation> {
+  const { item, stage, binary } = options;
+  const provider = providerOf(item.column);
+  const adapter = adapterFor(provider);
+  const declaration = Object.fromEntries(
+    Object.keys(item.hooks ?? { PreToolUse: [] }).map((event) => [
+      event,
+      [{ hooks: [{ type: "function" as const, handler: () => undefined, timeout: 1 }] }],
+    ]),
+  );
+  const token = await compileAgentHooks(declaration, { provider, cwd: stage.project, binary, prove: "off" });
+  const plan = planOf(token);
+  const runDir = join(stage.root, "run");
+  const shimPath = join(runDir, "s", "shim");
+  await mkdir(dirname(shimPath), { recursive: true });
+  await mkdir(join(runDir, "home"));
+  await writeFile(shimPath, `${stage.expand(item.shim ?? "")}\n`, { mode: 0o500 });
+  return withServer(options, item.steps ?? [], async (server, prompt) => {
+    const { providerConfig } = loopbackProvider(provider, server.url);
+    const context = {
+      runId: item.id,
+      sessionId: "11111111-2222-4333-8444-555555555555",
+      runDir,
+      shimPath,
+      providerHome: join(runDir, "home"),
+      tmpDir: stage.tmp,
+      options: {
+        cwd: stage.project,
+        configHome: "run" as const,
+        model: MODELS[item.column],
+        ...defaultOptions(item.column, providerConfig),
+      },
+      marker: item.id,
+      projectRoot: stage.project,
+    };
+    const rendered = adapter.materialise(plan, context);
+    for (const { path, content, mode } of rendered.files)
+      await writeFile(join(runDir, path), content, { mode });
+    const { bytes, end } = adapter.encodePrompt(prompt, context);
+    const settled = await runCli(options, { rendered, url: server.url, input: bytes, closesStdin: end });
+    return { ...seenBy(server), refusal: undefined, hooks: undefined, warnings: [], ...settled };
+  });
+}
+
+/** To its final message and exit; nothing but the clock ends it, so that what did not happen was kept from happening by the CLI. */
+async function runCli(
+  options: PlayOptions,
+  {
+    rendered,
+    url,
+    input,
+    closesStdin,
+  }: { rendered: RenderedRun; url: string; input: string; closesStdin: boolean },
+): Promise<{ outcome: string; reason: string }> {
+  const { item, stage, binary, networkEnv } = options;
+  const adapter = adapterFor(providerOf(item.column));
+  const marker = basename(stage.root);
+  const { env } = buildAgentEnvironment({
+    base: baseEnv(options, url),
+    credentialNames: adapter.credentialEnv,
+    passEnv: Object.keys(networkEnv),
+    extra: {},
+    rendered: rendered.env,
+    proxies: false,
+    marker,
+  });
+  const child = await startChild({ program: binary, argv: rendered.argv, env, cwd: stage.project });
+  const parser = adapter.createStreamParser();
+  let outcome = "none";
+  const framer = createLineFramer({
+    onLine: (line) => {
+      for (const event of parser.push(line)) {
+        if (event.type !== "result") continue;
+        outcome = event.status;
+        child.stdin.end();
+      }
+    },
+    onOverflow: () => {}, // a line too long to read is no final message
+  });
+  child.stdout.on("data", (chunk: Buffer) => framer.push(chunk));
+  child.stdin.write(input);
+  if (closesStdin) child.stdin.end();
+  const { code, signal } = await endOf(child);
+  await sweepTree({ groupId: child.groupId, marker });
+  return { outcome, reason: `exit ${code ?? signal}` };
+}

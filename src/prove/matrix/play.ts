@@ -1,0 +1,75 @@
+// What the three ways to play a case have in common: the model server, the environment, what the model's side saw.
+
+import { dirname } from "node:path";
+import type { Provider } from "../../profile/events.ts";
+import { startAnthropicServer } from "../anthropic-server.ts";
+import type { ModelServer } from "../loopback-server.ts";
+import { startOpenaiServer } from "../openai-server.ts";
+import {
+  CLAUDE_MODEL,
+  CODEX_CLASSIC_MODEL,
+  CODEX_CODE_MODE_MODEL,
+  loopbackProvider,
+} from "../provider-env.ts";
+import { scriptToken } from "../script.ts";
+import type { Observation } from "./observation.ts";
+import type { ColumnName, MatrixCase, StepSource } from "./schema.ts";
+import type { Stage } from "./stage.ts";
+import { toScript } from "./translate.ts";
+
+export interface PlayOptions {
+  readonly item: MatrixCase;
+  readonly stage: Stage;
+  readonly binary: string;
+  /** Folder with the matrix's own helpers. */
+  readonly folder: string;
+  /** Variables that keep the CLI from the network where no namespace does. */
+  readonly networkEnv: Readonly<Record<string, string>>;
+}
+
+export function providerOf(column: ColumnName): Provider {
+  return column === "claude" ? "claude" : "codex";
+}
+
+export const MODELS: Readonly<Record<ColumnName, string>> = {
+  claude: CLAUDE_MODEL,
+  codex: CODEX_CLASSIC_MODEL,
+  "codex-code-mode": CODEX_CODE_MODE_MODEL,
+};
+
+/** Longest that a run without Bridle's own deadlines may take. */
+export const LONGEST_MS = 30_000;
+
+export async function withServer<T>(
+  { item, stage }: PlayOptions,
+  steps: readonly StepSource[],
+  play: (server: ModelServer, prompt: string) => Promise<T>,
+): Promise<T> {
+  const token = scriptToken(`case-${item.id}`);
+  const start = item.column === "claude" ? startAnthropicServer : startOpenaiServer;
+  await using server = await start({ scripts: { [token]: toScript(steps, item.column, stage) } });
+  return await play(server, `Please go on. ${token}`);
+}
+
+export function toolPath(): string {
+  return `/usr/local/bin:/usr/bin:/bin:${dirname(process.execPath)}`;
+}
+
+export function baseEnv({ item, stage, networkEnv }: PlayOptions, url: string): Record<string, string> {
+  return {
+    PATH: toolPath(),
+    HOME: stage.home,
+    TMPDIR: stage.tmp,
+    ...loopbackProvider(providerOf(item.column), url).env,
+    ...networkEnv,
+    ...stage.expand({ ...item.env }),
+  };
+}
+
+export function seenBy(server: ModelServer): Pick<Observation, "told" | "offered" | "modelCalls"> {
+  return {
+    told: [...server.userTexts(), ...server.toolResults().values()].join("\n"),
+    offered: server.offeredTools(),
+    modelCalls: server.modelCalls,
+  };
+}
