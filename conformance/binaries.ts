@@ -1,7 +1,7 @@
 // Where the pinned CLIs are: the native binary of this platform's package, never the npm wrapper, never PATH.
 
 import { accessSync, constants } from "node:fs";
-import { join } from "node:path";
+import { join, relative } from "node:path";
 import type { Provider } from "../src/profile/events.ts";
 
 interface Platform {
@@ -28,14 +28,21 @@ export function nativeBinaryPath(provider: Provider, { platform, arch, musl }: P
     : join("@anthropic-ai", `claude-code-${key}${platform === "linux" && musl ? "-musl" : ""}`, "claude");
 }
 
+/** Absolute path of claude 2.1.197, which npm on Node 20 installs by itself and which ignores `onFailure`. */
+export function resolveOlderClaude(): string {
+  const newer = resolveNativeBinary("claude");
+  const packages = join(import.meta.dirname, "node_modules");
+  return join(packages, "claude-2-1-197", "node_modules", relative(packages, newer));
+}
+
 /** Absolute path of the pinned native binary. Throws an Error that names the command to run when it is not installed. */
 export function resolveNativeBinary(provider: Provider): string {
   const platform = { platform: process.platform, arch: process.arch, musl: isMusl() };
-  const relative = nativeBinaryPath(provider, platform);
-  if (relative === undefined) {
+  const inPackages = nativeBinaryPath(provider, platform);
+  if (inPackages === undefined) {
     throw new Error(`${provider}: no pinned native binary for ${platform.platform} ${platform.arch}.`);
   }
-  const path = join(import.meta.dirname, "node_modules", relative);
+  const path = join(import.meta.dirname, "node_modules", inPackages);
   try {
     accessSync(path, constants.X_OK);
   } catch (cause) {
