@@ -2,6 +2,7 @@
 
 export { type CompileOptions, compileAgentHooks } from "./compiler/compile.ts";
 export { type ExplainedRun, explain } from "./compiler/explain.ts";
+export type { ProofSummary, ProveState } from "./compiler/plan.ts";
 export { type HookDescription, RenderedHooks } from "./compiler/token.ts";
 export { type LoadedDeclaration, loadDeclaration } from "./declaration/load.ts";
 export type {
@@ -15,6 +16,10 @@ export type {
 export { AgentHooksRefused, formatIssue, type Issue, REFUSAL_CODES, type RefusalCode } from "./errors.ts";
 export type { Json, JsonObject } from "./json.ts";
 export * from "./profile/index.ts";
+export { type CaseChange, compareProofs, type ProofComparison } from "./prove/compare.ts";
+export { type Downgrade, type Proof, type ProvenCase, parseProof } from "./prove/proof.ts";
+export type { ProofProgress } from "./prove/prove-binary.ts";
+export { type Proven, type ProveOptions, proveProvider } from "./prove/prove-provider.ts";
 export type { ReceiptLine, ReceiptSink, StampedReceipt } from "./receipts/receipt.ts";
 export { createRedactor, type Redactor } from "./redaction/redactor.ts";
 export { escapeForTerminal, toOneLine } from "./redaction/terminal.ts";
@@ -27,3 +32,4 @@ export type { Extinction, HookCounts, RunResult, Usage } from "./spawn/result.ts
 export type { AgentRun } from "./spawn/run.ts";
 export type { Outcome } from "./spawn/settle.ts";
 export { spawnAgent } from "./spawn/spawn-agent.ts";
+export { VERSION } from "./version.ts";

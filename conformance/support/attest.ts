@@ -35,7 +35,7 @@ export async function compilePlan(
   const hooks = [{ hooks: [{ type: "function" as const, handler: () => undefined }] }];
   const declaration = Object.fromEntries(events.map((event) => [event, hooks])) as HookDeclaration;
   const binary = resolveNativeBinary(provider);
-  return planOf(await compileAgentHooks(declaration, { provider, cwd, binary }));
+  return planOf(await compileAgentHooks(declaration, { provider, cwd, binary, prove: "off" }));
 }
 
 export async function attest(plan: HookPlan, attempt: Attempt = {}): Promise<PreflightReport> {

@@ -154,6 +154,7 @@ export async function runGuarded(spec: GuardedCase): Promise<GuardedRun> {
       cwd: site.project,
       path: spec.path?.(site) ?? TOOL_PATH,
       binary: spec.binary?.(site) ?? resolveNativeBinary(provider),
+      prove: "off",
     });
     await spec.betweenCompileAndSpawn?.(site, hooks);
     const run = await spawnAgent({

@@ -2,23 +2,21 @@
 
 import type { Command } from "commander";
 import type { Provider } from "../index.ts";
-import { compileFile, parseProvider } from "./compile-file.ts";
+import { addCompileOptions, type CompileFlags, compileFile, parseProvider } from "./compile-file.ts";
 
 export function addCheckCommand(program: Command): void {
-  program
-    .command("check")
+  addCompileOptions(program.command("check"))
     .description("compile a declaration without starting an agent; shows every issue")
     .argument("<file>", "YAML or JSON file with hooks_external:")
     .requiredOption("--provider <name>", "claude or codex", parseProvider)
-    .option("--binary <path>", "the provider's binary")
     .option("--json", "one JSON object on stdout")
     .addHelpText("after", "\nExample:\n  bridle check hooks.yaml --provider codex")
     .action(
       async (
         file: string,
-        { provider, binary, json }: { provider: Provider; binary?: string; json?: boolean },
+        { provider, json, ...flags }: CompileFlags & { provider: Provider; json?: boolean },
       ) => {
-        const hooks = await compileFile(file, provider, binary === undefined ? {} : { binary });
+        const hooks = await compileFile(file, provider, flags);
         const description = hooks.describe();
         if (json === true) process.stdout.write(`${JSON.stringify({ type: "compiled", ...description })}\n`);
         else {

@@ -2,7 +2,7 @@
 
 import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { InvalidArgumentError } from "commander";
+import { type Command, InvalidArgumentError, Option } from "commander";
 import {
   AgentHooksRefused,
   compileAgentHooks,
@@ -10,6 +10,10 @@ import {
   type Provider,
   type RenderedHooks,
 } from "../index.ts";
+import { createProgressBar } from "./progress-bar.ts";
+import { RunInterrupted } from "./report-error.ts";
+
+export const ENDING_SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT"] as const;
 
 /** Looked for in the working directory when no file is named. */
 export const DEFAULT_FILE = join(".lionagi", "settings.yaml");
@@ -21,16 +25,48 @@ export function parseProvider(value: string): Provider {
 
 export interface CompileFlags {
   readonly binary?: string;
+  readonly prove?: "auto" | "require" | "off";
+}
+
+/** The options that every command which compiles has. */
+export function addCompileOptions(command: Command): Command {
+  return command
+    .option("--binary <path>", "the agent's binary (default: found on PATH)")
+    .addOption(
+      new Option(
+        "--prove <how>",
+        "auto: prove an unknown binary first; require: refuse it; off: go on without",
+      )
+        .choices(["auto", "require", "off"])
+        .default("auto"),
+    );
 }
 
 export async function compileFile(
   file: string,
   provider: Provider,
-  { binary }: CompileFlags,
+  { binary, prove }: CompileFlags,
 ): Promise<RenderedHooks> {
   const { declaration, source, projectRoot } = await loadDeclaration(file);
   const chosen = binary === undefined ? {} : { binary: resolve(binary) };
-  return compileAgentHooks(declaration, { provider, cwd: projectRoot, source, ...chosen });
+  const bar = createProgressBar(process.stderr);
+  const interrupted = new AbortController();
+  const onSignal = (signal: NodeJS.Signals) => interrupted.abort(new RunInterrupted(signal));
+  for (const signal of ENDING_SIGNALS) process.on(signal, onSignal);
+  try {
+    return await compileAgentHooks(declaration, {
+      provider,
+      cwd: projectRoot,
+      source,
+      ...chosen,
+      ...(prove === undefined ? {} : { prove }),
+      signal: interrupted.signal,
+      onProve: ({ done, total, case: { id } }) => bar.show(done, total, `proving ${provider} once: ${id}`),
+    });
+  } finally {
+    bar.clear();
+    for (const signal of ENDING_SIGNALS) process.off(signal, onSignal);
+  }
 }
 
 /** The named file, or the default one. A run without any declaration is an agent without a guard, so there must be one. */

@@ -3,22 +3,20 @@
 import { resolve } from "node:path";
 import type { Command } from "commander";
 import { createRedactor, escapeForTerminal, explain, listAmbient, type Provider } from "../index.ts";
-import { compileFile, parseProvider } from "./compile-file.ts";
+import { addCompileOptions, type CompileFlags, compileFile, parseProvider } from "./compile-file.ts";
 
 export function addExplainCommand(program: Command): void {
-  program
-    .command("explain")
+  addCompileOptions(program.command("explain"))
     .description("show the argv, files and variables of a run, and why each is there")
     .argument("<file>", "YAML or JSON file with hooks_external:")
     .requiredOption("--provider <name>", "claude or codex", parseProvider)
-    .option("--binary <path>", "the provider's binary")
     .option("--cwd <dir>", "the agent's working directory", ".")
     .option("--json", "one JSON object on stdout")
     .addHelpText("after", "\nExample:\n  bridle explain hooks.yaml --provider claude")
     .action(
-      async (file: string, options: { provider: Provider; binary?: string; cwd: string; json?: boolean }) => {
-        const { provider, binary, cwd, json } = options;
-        const hooks = await compileFile(file, provider, binary === undefined ? {} : { binary });
+      async (file: string, options: CompileFlags & { provider: Provider; cwd: string; json?: boolean }) => {
+        const { provider, cwd, json, ...flags } = options;
+        const hooks = await compileFile(file, provider, flags);
         const folder = resolve(cwd);
         const ambient = await listAmbient(hooks, { cwd: folder });
         const shown = createRedactor({ env: process.env }).json({

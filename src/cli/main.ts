@@ -1,21 +1,18 @@
 #!/usr/bin/env node
 // The bridle command: one file a subcommand beside this one. Imports only the public list and its own helpers.
 
-import { readFileSync } from "node:fs";
 import { Command, CommanderError } from "commander";
+import { VERSION } from "../index.ts";
 import { addCheckCommand } from "./check.ts";
 import { EXIT_CODES } from "./exit-codes.ts";
 import { addExplainCommand } from "./explain.ts";
+import { addProveCommand } from "./prove.ts";
 import { reportError } from "./report-error.ts";
 import { addRunCommand } from "./run.ts";
 
-const { version } = JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8")) as {
-  version: string;
-};
-
 const program = new Command("bridle")
   .description("Start the claude and codex CLIs under hooks you declared, and under nothing else.")
-  .version(version)
+  .version(VERSION)
   .showHelpAfterError("(bridle --help lists the commands)")
   .exitOverride()
   .addHelpText(
@@ -31,6 +28,7 @@ Exit codes:
   78  refused: a guard could not be shown to run`,
   );
 addRunCommand(program);
+addProveCommand(program);
 addCheckCommand(program);
 addExplainCommand(program);
 

@@ -3,15 +3,21 @@
 import { resolve } from "node:path";
 import type { Command } from "commander";
 import { type AgentEvent, type Provider, type SpawnOptions, spawnAgent, toOneLine } from "../index.ts";
-import { chooseFile, compileFile, parseProvider } from "./compile-file.ts";
+import {
+  addCompileOptions,
+  type CompileFlags,
+  chooseFile,
+  compileFile,
+  ENDING_SIGNALS,
+  parseProvider,
+} from "./compile-file.ts";
 import { exitCodeOf } from "./exit-codes.ts";
 import { RunInterrupted } from "./report-error.ts";
 
-interface RunFlags {
+interface RunFlags extends CompileFlags {
   readonly hooks?: string;
   readonly cwd: string;
   readonly json?: boolean;
-  readonly binary?: string;
   readonly model?: string;
   readonly permissionMode?: string;
   readonly sandbox?: string;
@@ -22,8 +28,7 @@ interface RunFlags {
 }
 
 export function addRunCommand(program: Command): void {
-  program
-    .command("run")
+  addCompileOptions(program.command("run"))
     .description("run an agent under the declared hooks; the prompt is the argument, or stdin")
     .argument("<provider>", "claude or codex", parseProvider)
     .argument("[words...]", "the prompt; after -- further arguments for the CLI")
@@ -32,7 +37,6 @@ export function addRunCommand(program: Command): void {
       "YAML or JSON file with hooks_external: (default: .lionagi/settings.yaml in --cwd)",
     )
     .option("--cwd <dir>", "the agent's working directory", ".")
-    .option("--binary <path>", "the provider's binary (default: found on PATH)")
     .option("--model <name>", "the provider's model")
     .option("--permission-mode <mode>", "claude: permission mode")
     .option("--sandbox <mode>", "codex: read-only, workspace-write or danger-full-access")
@@ -52,15 +56,11 @@ Examples:
     .action(async (provider: Provider, words: string[], flags: RunFlags) => {
       const { prompt: given, extraArgs } = splitWords(words, process.argv);
       const cwd = resolve(flags.cwd);
-      const hooks = await compileFile(
-        chooseFile(flags.hooks, cwd),
-        provider,
-        flags.binary === undefined ? {} : { binary: flags.binary },
-      );
+      const hooks = await compileFile(chooseFile(flags.hooks, cwd), provider, flags);
       const prompt = given === "" ? await readStdin() : given;
       const interrupted = new AbortController();
       const onSignal = (signal: NodeJS.Signals) => interrupted.abort(new RunInterrupted(signal));
-      for (const signal of ["SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT"] as const) process.on(signal, onSignal);
+      for (const signal of ENDING_SIGNALS) process.on(signal, onSignal);
       // A reader that went away (`| head`) ends the run instead of the process: the agent must not be left behind.
       process.stdout.on("error", () => interrupted.abort(new RunInterrupted("stdout was closed")));
       await using run = await spawnAgent({

@@ -7,10 +7,12 @@ import type { FunctionEntry, HookDeclaration } from "../declaration/types.ts";
 import { validateDeclaration } from "../declaration/validate.ts";
 import { AgentHooksRefused, type Issue, refuseIfAny } from "../errors.ts";
 import { capabilityOf, type EventName, PROVIDERS, type Provider } from "../profile/events.ts";
+import type { ProofProgress } from "../prove/prove-binary.ts";
 import { adapterFor } from "../render/registry.ts";
 import { deadlineFor, HOOK_TIMEOUT_SECONDS } from "./deadlines.ts";
 import { findProviderBinary } from "./find-binary.ts";
 import type { CompiledEntry, EventDeadline, FileIdentity, HookPlan, ProviderBinary } from "./plan.ts";
+import { decideProof } from "./proof-gate.ts";
 import { absolutePath, pathOutside, resolveCommand } from "./resolve-command.ts";
 import { mintToken, type RenderedHooks } from "./token.ts";
 
@@ -25,8 +27,17 @@ export interface CompileOptions {
   source?: string;
   /** PATH for the provider's lookup and for hooks, fixed here. Default: the process's own; relative folders are left out. */
   path?: string;
-  /** Proof of the binary. Only `off` exists in this version; it is recorded in receipt and result. Default `off`. */
-  prove?: "off";
+  /**
+   * What to do when a declaration blocks and the binary has no proof. `auto`: prove it first, offline, in about half a minute, once a
+   * binary. `require`: refuse (`provider_unproven`). `off`: go on without one; receipt and result say so. Default `auto`.
+   */
+  prove?: "auto" | "require" | "off";
+  /** Told of each case while a proof runs. */
+  onProve?: (progress: ProofProgress) => void;
+  /** Where proofs are kept. Default: `proofs` in the state directory. */
+  proofDir?: string;
+  /** Ends a proof that runs; compile then rejects with its reason. */
+  signal?: AbortSignal;
 }
 
 /**
@@ -34,7 +45,7 @@ export interface CompileOptions {
  *
  * @throws AgentHooksRefused with every issue found: `declaration_invalid`, `event_unknown`, `event_unsupported`,
  * `matcher_invalid`, `command_invalid`, `command_not_found`, `handler_type_unsupported`, `deadline_invalid`,
- * `provider_not_found`, `provider_unsupported`, `option_invalid`.
+ * `provider_not_found`, `provider_unsupported`, `provider_unproven`, `provider_disproven`, `option_invalid`.
  * @example
  * const hooks = await compileAgentHooks(
  *   { PreToolUse: [{ matcher: "kind:shell", hooks: [{ type: "command", command: ["node", "guard.js"] }] }] },
@@ -45,7 +56,7 @@ export async function compileAgentHooks(
   declaration: HookDeclaration,
   options: CompileOptions,
 ): Promise<RenderedHooks> {
-  const { provider, source = "declaration", prove = "off" } = options;
+  const { provider, source = "declaration", prove = "auto" } = options;
   const path = absolutePath(options.path ?? process.env.PATH ?? "");
 
   refuseIfAny(await checkOptions(options));
@@ -67,7 +78,7 @@ export async function compileAgentHooks(
       provider,
       entries.filter((entry) => entry.event === event),
     );
-  const undigested = {
+  const unproven = {
     provider,
     binary,
     projectRoot,
@@ -75,11 +86,20 @@ export async function compileAgentHooks(
     events,
     deadlines,
     hookPath: pathOutside(path, [options.cwd, projectRoot]),
-    prove,
   };
-  const plan: HookPlan = { ...undigested, digest: digestOf(undigested) };
-  refuseIfAny(adapterFor(provider).plan(plan));
-  return mintToken(plan);
+  const unchecked: HookPlan = { ...unproven, prove: "off", proof: undefined, downgrades: [], digest: "" };
+  refuseIfAny(adapterFor(provider).plan(unchecked));
+  const { issues: proofIssues, ...proven } = await decideProof({
+    binary,
+    events,
+    prove,
+    proofDir: options.proofDir,
+    onProve: options.onProve,
+    signal: options.signal,
+  });
+  refuseIfAny(proofIssues);
+  const plan = { ...unproven, ...proven };
+  return mintToken({ ...plan, digest: digestOf(plan) });
 }
 
 async function checkOptions({ provider, cwd, prove }: CompileOptions): Promise<Issue[]> {
@@ -88,8 +108,8 @@ async function checkOptions({ provider, cwd, prove }: CompileOptions): Promise<I
     issues.push({ code: "option_invalid", path, message, hint });
   if (!PROVIDERS.includes(provider))
     invalid("provider", `unknown provider ${JSON.stringify(provider)}`, `known: ${PROVIDERS.join(", ")}`);
-  if (prove !== undefined && prove !== "off")
-    invalid("prove", `${JSON.stringify(prove)} is not available in this version`, 'use "off"');
+  if (prove !== undefined && !["auto", "require", "off"].includes(prove))
+    invalid("prove", `unknown value ${JSON.stringify(prove)}`, "known: auto, require, off");
   if (typeof cwd !== "string" || !isAbsolute(cwd))
     invalid("cwd", `expected an absolute path, got ${JSON.stringify(cwd)}`, "");
   else if (
@@ -149,6 +169,9 @@ function functionName({ name, handler }: FunctionEntry): string {
   return name ?? (handler.name || "anonymous function");
 }
 
+/** The same bytes at the same place say the same version. */
+const versions = new Map<string, string>();
+
 async function probeBinary(
   provider: Provider,
   where: { binary: string | undefined; cwd: string; path: string },
@@ -156,7 +179,9 @@ async function probeBinary(
 ): Promise<ProviderBinary | undefined> {
   try {
     const identity = await findProviderBinary(provider, where);
-    const { version } = await adapterFor(provider).probe(identity.path);
+    const key = `${provider} ${identity.path} ${identity.sha256}`;
+    const version = versions.get(key) ?? (await adapterFor(provider).probe(identity.path)).version;
+    versions.set(key, version);
     return { provider, identity, version };
   } catch (error) {
     if (!(error instanceof AgentHooksRefused)) throw error;
@@ -166,7 +191,7 @@ async function probeBinary(
 }
 
 /** Function handlers count by their source text; files by path and bytes, so that a mere touch changes nothing. */
-function digestOf(plan: Omit<HookPlan, "digest">): string {
+function digestOf({ proof: _proof, ...plan }: Omit<HookPlan, "digest">): string {
   const text = JSON.stringify(plan, (_key, value: unknown) => {
     if (typeof value === "function") return value.toString();
     if (isFileIdentity(value)) return [value.path, value.sha256];

@@ -2,6 +2,7 @@
 
 import type { FunctionEntry } from "../declaration/types.ts";
 import type { EventName, Provider } from "../profile/events.ts";
+import type { Downgrade } from "../prove/proof.ts";
 
 /** Identity of a file at compile time: re-checked before each use, re-hashed when any cheap field differs. */
 export interface FileIdentity {
@@ -58,6 +59,19 @@ export interface ProviderBinary {
   readonly version: string;
 }
 
+/** `not_needed`: nothing declared blocks. `off`: the caller wanted no proof. */
+export type ProveState = "proven" | "not_needed" | "off";
+
+/** Which proof a token rests on. */
+export interface ProofSummary {
+  readonly digest: string;
+  /** `shipped` with the package, `stored` on this machine before, or `ran` for this compile. */
+  readonly source: "shipped" | "stored" | "ran";
+  readonly network: "netns" | "env";
+  readonly provedAt: string;
+  readonly set: "core" | "all";
+}
+
 export interface HookPlan {
   readonly provider: Provider;
   readonly binary: ProviderBinary;
@@ -70,8 +84,11 @@ export interface HookPlan {
   readonly deadlines: Readonly<Partial<Record<EventName, EventDeadline>>>;
   /** PATH given to hooks, fixed at compile. */
   readonly hookPath: string;
-  /** `off` until the proof capability exists. */
-  readonly prove: "off";
+  readonly prove: ProveState;
+  /** The proof that was relied on; undefined unless `prove` is `proven`. Not part of the digest. */
+  readonly proof: ProofSummary | undefined;
+  /** Stricter forms rendered where the proof showed that the declared one does not land. */
+  readonly downgrades: readonly Downgrade[];
   /** sha256 over everything above that decides what runs. */
   readonly digest: string;
 }

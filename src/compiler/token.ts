@@ -2,7 +2,8 @@
 
 import { AgentHooksRefused } from "../errors.ts";
 import type { Provider } from "../profile/events.ts";
-import type { HookPlan } from "./plan.ts";
+import type { Downgrade } from "../prove/proof.ts";
+import type { HookPlan, ProofSummary, ProveState } from "./plan.ts";
 
 const mintKey = Symbol("mint");
 const minted = new WeakMap<object, HookPlan>();
@@ -13,7 +14,11 @@ export interface HookDescription {
   readonly binary: string;
   readonly digest: string;
   readonly projectRoot: string;
-  readonly prove: string;
+  readonly prove: ProveState;
+  /** The proof it rests on. */
+  readonly proof?: ProofSummary;
+  /** Stricter forms rendered because the declared one was seen not to land. */
+  readonly downgrades: readonly Downgrade[];
   readonly hooks: readonly {
     readonly id: string;
     readonly event: string;
@@ -46,7 +51,7 @@ export class RenderedHooks {
 
   /** What was compiled, JSON-safe and without secrets. */
   describe(): HookDescription {
-    const { provider, binary, digest, projectRoot, prove, entries } = this.#plan;
+    const { provider, binary, digest, projectRoot, prove, proof, downgrades, entries } = this.#plan;
     return {
       provider,
       providerVersion: binary.version,
@@ -54,6 +59,8 @@ export class RenderedHooks {
       digest,
       projectRoot,
       prove,
+      ...(proof === undefined ? {} : { proof }),
+      downgrades,
       hooks: entries.map((entry) => ({
         id: entry.id,
         event: entry.event,

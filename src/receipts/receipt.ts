@@ -1,6 +1,7 @@
 // The lines of a receipt: what was rendered, preflighted, fired, matched and answered. Field names and sizes, never the values of
 // prompts, inputs or outputs.
 
+import type { ProveState } from "../compiler/plan.ts";
 import type { EventName, Provider } from "../profile/events.ts";
 import type { Note, Verdict } from "../profile/verdict.ts";
 
@@ -11,7 +12,9 @@ export type ReceiptLine =
       readonly provider_version: string;
       readonly binary_sha256: string;
       readonly digest: string;
-      readonly prove: "off";
+      readonly prove: ProveState;
+      /** Digest of the proof that was relied on. */
+      readonly proof?: string;
       readonly cwd: string;
       readonly session_id: string;
       readonly prompt_bytes: number;

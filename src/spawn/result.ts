@@ -1,5 +1,6 @@
 // The result of a run: always delivered, whatever happened, in one shape.
 
+import type { ProveState } from "../compiler/plan.ts";
 import type { Provider } from "../profile/events.ts";
 import type { Outcome } from "./settle.ts";
 
@@ -56,5 +57,5 @@ export interface RunResult {
   readonly foreignHooks: readonly { readonly event: string; readonly source: string }[];
   /** What isolation left out, and other things worth telling. */
   readonly warnings: readonly { readonly code: string; readonly message: string }[];
-  readonly prove: "off";
+  readonly prove: ProveState;
 }

@@ -168,6 +168,7 @@ async function admitReceipts(
     binary_sha256: plan.binary.identity.sha256,
     digest: plan.digest,
     prove: plan.prove,
+    ...(plan.proof === undefined ? {} : { proof: plan.proof.digest }),
     cwd: runOptions.cwd,
     session_id: sessionId,
     prompt_bytes: Buffer.byteLength(prompt),

@@ -33,7 +33,7 @@ async function put(path: string, content: string, mode = 0o644): Promise<string>
 const compile = (entry: object = {}) =>
   compileAgentHooks(
     { PreToolUse: [{ hooks: [{ type: "command", command: ["./guard.sh", "--key", "s3cret"], ...entry }] }] },
-    { provider: "claude", cwd: root, binary: "./claude" },
+    { provider: "claude", cwd: root, binary: "./claude", prove: "off" },
   );
 
 const codesOf = (run: () => unknown): string[] => {

@@ -28,6 +28,8 @@ export function makePlan(provider: Provider, version = "2.1.332"): HookPlan {
     },
     hookPath: "/usr/bin",
     prove: "off",
+    proof: undefined,
+    downgrades: [],
     digest: "d",
   };
 }

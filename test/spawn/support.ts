@@ -53,7 +53,7 @@ export async function compileFake(
   const declaration = Object.fromEntries(
     declared.map(([event, handler]) => [event, [{ hooks: [{ type: "function" as const, handler }] }]]),
   );
-  return compileAgentHooks(declaration, { provider: "claude", cwd, binary: fakePath(fake) });
+  return compileAgentHooks(declaration, { provider: "claude", cwd, binary: fakePath(fake), prove: "off" });
 }
 
 export async function startFake(

@@ -23,7 +23,7 @@ export async function playBare(options: PlayOptions): Promise<Observation> {
     });
     child.stdout.resume();
     child.stdin.end(prompt);
-    const { code, signal } = await endOf(child);
+    const { code, signal } = await endOf(child, options.signal);
     await sweepTree({ groupId: child.groupId, marker: stage.root });
     const reason = `exit ${code ?? signal}`;
     return {

@@ -79,6 +79,7 @@ async function runOnce(
     model: MODELS[item.column],
     baseEnv: baseEnv(options, server.url),
     passEnv: Object.keys(options.networkEnv),
+    ...(options.signal === undefined ? {} : { signal: options.signal }),
     ...defaultOptions(item.column, providerConfig),
     ...(item.mcp === true ? { mcpServers: mcpServers(folder) } : {}),
     ...(item.resume === undefined ? {} : { keepSession: true }),

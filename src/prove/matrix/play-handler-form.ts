@@ -99,7 +99,7 @@ async function runCli(
   child.stdout.on("data", (chunk: Buffer) => framer.push(chunk));
   child.stdin.write(input);
   if (closesStdin) child.stdin.end();
-  const { code, signal } = await endOf(child);
+  const { code, signal } = await endOf(child, options.signal);
   await sweepTree({ groupId: child.groupId, marker });
   return { outcome, reason: `exit ${code ?? signal}` };
 }

@@ -2,6 +2,7 @@
 
 import { dirname } from "node:path";
 import type { Provider } from "../../profile/events.ts";
+import { RUN_MARKER } from "../../spawn/environment.ts";
 import { startAnthropicServer } from "../anthropic-server.ts";
 import type { ModelServer } from "../loopback-server.ts";
 import { startOpenaiServer } from "../openai-server.ts";
@@ -25,6 +26,7 @@ export interface PlayOptions {
   readonly folder: string;
   /** Variables that keep the CLI from the network where no namespace does. */
   readonly networkEnv: Readonly<Record<string, string>>;
+  readonly signal?: AbortSignal | undefined;
 }
 
 export function providerOf(column: ColumnName): Provider {
@@ -56,7 +58,9 @@ export function toolPath(): string {
 }
 
 export function baseEnv({ item, stage, networkEnv }: PlayOptions, url: string): Record<string, string> {
+  const marker = process.env[RUN_MARKER];
   return {
+    ...(marker === undefined ? {} : { [RUN_MARKER]: marker }),
     PATH: toolPath(),
     HOME: stage.home,
     TMPDIR: stage.tmp,

@@ -26,9 +26,13 @@ export interface CaseResult {
   /** In words, for the table. */
   readonly observed: string;
   readonly durationMs: number;
+  /** A file was there, or was not, against the expectation. */
+  readonly hasWrongSideEffect: boolean;
 }
 
 export interface RunCaseOptions {
+  /** Ends what is running. */
+  readonly signal?: AbortSignal | undefined;
   readonly binary: string;
   readonly scratch: string;
   readonly folder: string;
@@ -37,21 +41,30 @@ export interface RunCaseOptions {
 
 export async function runCase(item: MatrixCase, options: RunCaseOptions): Promise<CaseResult> {
   const startedAt = performance.now();
-  const result = (verdict: CaseVerdict, observed: string): CaseResult => ({
+  const result = (verdict: CaseVerdict, observed: string, hasWrongSideEffect = false): CaseResult => ({
     id: item.id,
     column: item.column,
     verdict,
     required: item.required,
     observed,
     durationMs: Math.round(performance.now() - startedAt),
+    hasWrongSideEffect,
   });
-  const run = await onStage(item, options, (play) =>
-    item.via === "handler" ? playHandlerForm(play) : playBridled(play, toDeclaration(item.hooks, play.stage)),
-  );
+  let run: Played;
+  try {
+    run = await onStage(item, options, (play) =>
+      item.via === "handler"
+        ? playHandlerForm(play)
+        : playBridled(play, toDeclaration(item.hooks, play.stage)),
+    );
+  } catch (error) {
+    options.signal?.throwIfAborted();
+    return result("unclear", `could not be run: ${error instanceof Error ? error.message : String(error)}`);
+  }
   if (run.seen.refusal !== undefined && item.expect.refused === undefined)
     return result("refused", `refused: ${[...new Set(run.seen.refusal.codes)].join(", ")}`);
   const broken = run.checks.filter(({ holds }) => !holds);
-  if (broken.length > 0) return result("fails", describe(broken));
+  if (broken.length > 0) return result("fails", describe(broken), broken.some(isSideEffect));
   const missing = await judgeControl(item, options);
   if (missing.length > 0) return result("unclear", `without the guard: ${describe(missing)}`);
   return result("holds", summarise(item, run.seen));
@@ -69,11 +82,16 @@ async function judgeControl(item: MatrixCase, options: RunCaseOptions): Promise<
   return checks.filter(({ holds }) => !holds);
 }
 
+interface Played {
+  readonly seen: Observation;
+  readonly checks: readonly Check[];
+}
+
 async function onStage(
   item: MatrixCase,
   { scratch, ...options }: RunCaseOptions,
   play: (options: PlayOptions) => Promise<Observation>,
-): Promise<{ seen: Observation; checks: Check[] }> {
+): Promise<Played> {
   const stage: Stage = await setStage(scratch);
   try {
     await plantFiles(stage, item.plant);
@@ -82,6 +100,10 @@ async function onStage(
   } finally {
     await stage.remove();
   }
+}
+
+function isSideEffect({ what }: Check): boolean {
+  return what.startsWith("file ");
 }
 
 function describe(checks: readonly Check[]): string {

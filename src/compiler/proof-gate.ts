@@ -1,0 +1,91 @@
+// Whether a binary is known to enforce what blocks: from a record, or by proving it now. Decides what compile may mint.
+
+import type { Issue } from "../errors.ts";
+import { capabilityOf, type EventName } from "../profile/events.ts";
+import { matrixDigest } from "../prove/matrix/digest.ts";
+import { type Downgrade, judgeProof, type Proof } from "../prove/proof.ts";
+import {
+  loadProof,
+  loadShippedProof,
+  proofDirectory,
+  saveProof,
+  withProofLock,
+} from "../prove/proof-store.ts";
+import { type ProofProgress, proofKeyOf, proveBinary } from "../prove/prove-binary.ts";
+import type { ProofSummary, ProviderBinary } from "./plan.ts";
+
+export interface ProofGateOptions {
+  readonly binary: ProviderBinary;
+  /** Events the provider is to fire. */
+  readonly events: readonly EventName[];
+  readonly prove: "auto" | "require" | "off";
+  readonly proofDir?: string | undefined;
+  readonly onProve?: ((progress: ProofProgress) => void) | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
+export interface ProofDecision {
+  readonly prove: "proven" | "not_needed" | "off";
+  readonly proof: ProofSummary | undefined;
+  readonly downgrades: readonly Downgrade[];
+  readonly issues: readonly Issue[];
+}
+
+/** Only what blocks needs a proof: nobody relies on an event whose verdict nobody reads. */
+export async function decideProof(options: ProofGateOptions): Promise<ProofDecision> {
+  const { events, prove } = options;
+  const nothing = { proof: undefined, downgrades: [], issues: [] };
+  if (prove === "off") return { prove: "off", ...nothing };
+  if (!events.some((event) => capabilityOf(event).role === "gate"))
+    return { prove: "not_needed", ...nothing };
+  const found = await findProof(options);
+  if ("issue" in found) return { prove: "proven", ...nothing, issues: [found.issue] };
+  const { proof, source } = found;
+  const { disproven, downgrades } = judgeProof(proof, events);
+  const summary = {
+    digest: proof.digest,
+    source,
+    network: proof.network,
+    provedAt: proof.provedAt,
+    set: proof.set,
+  };
+  const issues = disproven.map(
+    ({ id, column, title, observed }): Issue => ({
+      code: "provider_disproven",
+      path: `binary: ${id}`,
+      message: `${proof.provider} ${proof.version} does not hold "${title}" (${column}): ${observed}`,
+      hint: `see \`bridle prove ${proof.provider}\`; use a version that holds it`,
+    }),
+  );
+  return { prove: "proven", proof: summary, downgrades, issues };
+}
+
+type Found = { readonly proof: Proof; readonly source: ProofSummary["source"] } | { readonly issue: Issue };
+
+async function findProof({ binary, prove, proofDir, onProve, signal }: ProofGateOptions): Promise<Found> {
+  const directory = proofDir ?? proofDirectory();
+  const key = proofKeyOf(binary, { digest: await matrixDigest() });
+  const shipped = await loadShippedProof(key);
+  if (shipped.proof !== undefined) return { proof: shipped.proof, source: "shipped" };
+  const stored = await loadProof(directory, key);
+  if (stored.proof !== undefined) return { proof: stored.proof, source: "stored" };
+  const { provider, version, identity } = binary;
+  if (prove === "require") {
+    const reason = stored.reason === undefined ? "" : `: ${stored.reason}`;
+    const message = `${provider} ${version} (${identity.path}) has no proof${reason}`;
+    return {
+      issue: { code: "provider_unproven", path: "binary", message, hint: `run \`bridle prove ${provider}\`` },
+    };
+  }
+  return withProofLock(directory, key, async (): Promise<Found> => {
+    const meanwhile = await loadProof(directory, key);
+    if (meanwhile.proof !== undefined) return { proof: meanwhile.proof, source: "stored" };
+    const proof = await proveBinary({
+      binary,
+      ...(onProve === undefined ? {} : { onProgress: onProve }),
+      ...(signal === undefined ? {} : { signal }),
+    });
+    await saveProof(directory, key, proof);
+    return { proof, source: "ran" };
+  });
+}

@@ -1,0 +1,68 @@
+// Proves an installed provider by name: finds its binary, runs the cases, keeps the record. What `bridle prove` calls.
+
+import { findProviderBinary } from "../compiler/find-binary.ts";
+import type { ProviderBinary } from "../compiler/plan.ts";
+import { absolutePath } from "../compiler/resolve-command.ts";
+import type { Provider } from "../profile/events.ts";
+import { adapterFor } from "../render/registry.ts";
+import { matrixDigest } from "./matrix/digest.ts";
+import type { Proof } from "./proof.ts";
+import { proofDirectory, saveProof, withProofLock } from "./proof-store.ts";
+import { type ProofProgress, proofKeyOf, proveBinary } from "./prove-binary.ts";
+
+export interface ProveOptions {
+  readonly provider: Provider;
+  /** The provider's binary. @default the provider's name on PATH; behind an npm wrapper the native one */
+  readonly binary?: string;
+  /** `core`: what a blocking hook relies on, in about half a minute. `all`: the whole matrix, some minutes. @default "core" */
+  readonly set?: "core" | "all";
+  /** Only these case ids; such a proof is not kept. */
+  readonly only?: readonly string[];
+  /** Cases at a time. @default one more than there are processors, at most 6 */
+  readonly jobs?: number;
+  /** Where proofs are kept. @default `proofs` in the state directory */
+  readonly proofDir?: string;
+  /** Called once, when the binary was found. */
+  readonly onFound?: (binary: { readonly path: string; readonly version: string }) => void;
+  readonly onProgress?: (progress: ProofProgress) => void;
+  readonly signal?: AbortSignal;
+}
+
+export interface Proven {
+  readonly proof: Proof;
+  /** File of the record; undefined when it was not kept. */
+  readonly path: string | undefined;
+}
+
+/**
+ * Runs the proof anew, whatever is on record.
+ *
+ * @throws AgentHooksRefused `provider_not_found`, `provider_unsupported`; rejects with the signal's reason when it aborts.
+ * @example
+ * const { proof } = await proveProvider({ provider: "codex" });
+ * const broken = proof.cases.filter(({ required, verdict }) => required && verdict !== "holds");
+ */
+export async function proveProvider(options: ProveOptions): Promise<Proven> {
+  const { provider, binary, set, only = [], jobs, onFound, onProgress, signal } = options;
+  const path = absolutePath(process.env.PATH ?? "");
+  const identity = await findProviderBinary(provider, { binary, cwd: process.cwd(), path });
+  const { version } = await adapterFor(provider).probe(identity.path);
+  const found: ProviderBinary = { provider, identity, version };
+  onFound?.({ path: identity.path, version });
+  const run = () =>
+    proveBinary({
+      binary: found,
+      only,
+      ...(set === undefined ? {} : { set }),
+      ...(jobs === undefined ? {} : { jobs }),
+      ...(onProgress === undefined ? {} : { onProgress }),
+      ...(signal === undefined ? {} : { signal }),
+    });
+  if (only.length > 0) return { proof: await run(), path: undefined };
+  const directory = options.proofDir ?? proofDirectory();
+  const key = proofKeyOf(found, { digest: await matrixDigest() });
+  return withProofLock(directory, key, async () => {
+    const proof = await run();
+    return { proof, path: await saveProof(directory, key, proof) };
+  });
+}

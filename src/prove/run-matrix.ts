@@ -1,0 +1,40 @@
+// Runs cases several at a time. A case that could not be judged, or failed without a side effect, is tried once more alone: a busy
+// machine is no proof against a CLI. One whose side effect was wrong is not.
+
+import PQueue from "p-queue";
+import { type CaseResult, type RunCaseOptions, runCase } from "./matrix/run-case.ts";
+import type { MatrixCase } from "./matrix/schema.ts";
+
+export interface RunMatrixOptions extends RunCaseOptions {
+  /** Cases at a time. */
+  readonly jobs: number;
+  readonly onResult?: (result: CaseResult, done: number, total: number) => void;
+}
+
+/** Results in the order of the cases. Rejects when `signal` aborts. */
+export async function runMatrix(
+  cases: readonly MatrixCase[],
+  { jobs, onResult, ...options }: RunMatrixOptions,
+): Promise<CaseResult[]> {
+  const queue = new PQueue({ concurrency: jobs });
+  const results = new Map<MatrixCase, CaseResult>();
+  const again: MatrixCase[] = [];
+  const note = (item: MatrixCase, result: CaseResult) => {
+    results.set(item, result);
+    onResult?.(result, results.size, cases.length);
+  };
+  await queue.addAll(
+    cases.map((item) => async () => {
+      options.signal?.throwIfAborted();
+      const result = await runCase(item, options);
+      const isSure = result.verdict === "holds" || result.verdict === "refused" || result.hasWrongSideEffect;
+      if (isSure || !item.required) note(item, result);
+      else again.push(item);
+    }),
+  );
+  for (const item of again) {
+    options.signal?.throwIfAborted();
+    note(item, await runCase(item, options));
+  }
+  return cases.map((item) => results.get(item) as CaseResult);
+}
