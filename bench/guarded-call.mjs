@@ -60,7 +60,7 @@ async function measure(provider, { folder, binary, command, handler }) {
   const declared = handler
     ? { PreToolUse: [{ hooks: [{ type: "function", handler: () => undefined }] }] }
     : {};
-  const hooks = await compileAgentHooks(declared, { provider, cwd, binary });
+  const hooks = await compileAgentHooks(declared, { provider, cwd, binary, prove: "off" });
   const adapter = ADAPTERS[provider];
   const real = { materialise: adapter.materialise, preflight: adapter.preflight };
   if (command) {

@@ -35,7 +35,7 @@ export async function benchSpawn({ rounds = 40, each = 3 } = {}) {
   try {
     const hooks = await compileAgentHooks(
       { PreToolUse: [{ hooks: [{ type: "function", handler: () => undefined }] }] },
-      { provider: "codex", cwd, binary: cli },
+      { provider: "codex", cwd, binary: cli, prove: "off" },
     );
     const bare = async () => {
       const start = performance.now();

@@ -2,7 +2,14 @@
 
 import { resolve } from "node:path";
 import type { Command } from "commander";
-import { createRedactor, escapeForTerminal, explain, listAmbient, type Provider } from "../index.ts";
+import {
+  createRedactor,
+  escapeForTerminal,
+  explain,
+  type HookDescription,
+  listAmbient,
+  type Provider,
+} from "../index.ts";
 import { addCompileOptions, type CompileFlags, compileFile, parseProvider } from "./compile-file.ts";
 
 export function addExplainCommand(program: Command): void {
@@ -29,6 +36,7 @@ export function addExplainCommand(program: Command): void {
         }
         const lines = [
           `program    ${shown.program}`,
+          `proof      ${describeProof(shown.token)}`,
           `preflight  ${shown.preflight}`,
           "arguments",
           ...shown.why.map(({ arg, why }) => `  ${arg}\n      ${why}`),
@@ -36,6 +44,8 @@ export function addExplainCommand(program: Command): void {
           ...shown.files.map(({ path, mode, why }) => `  ${mode} ${path}\n      ${why}`),
           "environment",
           ...shown.env.map(({ name, why }) => `  ${name}\n      ${why}`),
+          "stricter forms",
+          ...shown.stricterForms.map(({ name, effect, why }) => `  ${name}: ${effect}\n      ${why}`),
           "deadlines (seconds)",
           ...shown.deadlines.map(
             ({ event, providerSeconds, shimSeconds }) =>
@@ -46,4 +56,10 @@ export function addExplainCommand(program: Command): void {
         process.stdout.write(`${escapeForTerminal(lines.join("\n"))}\n`);
       },
     );
+}
+
+function describeProof({ prove, proof }: HookDescription): string {
+  if (proof === undefined)
+    return prove === "off" ? "off: this binary is taken on trust" : "not needed: nothing declared blocks";
+  return `${proof.source} record ${proof.digest.slice(0, 16)}, ${proof.provedAt}, network ${proof.network}`;
 }

@@ -1,5 +1,6 @@
 // Shows exactly what a token would start: argv, files with modes, variables, and why each is there. Starts and writes nothing.
 
+import { listStricterForms, type StricterForm } from "../render/downgrades.ts";
 import type { RunOptions } from "../render/provider.ts";
 import { adapterFor } from "../render/registry.ts";
 import type { HookDescription, RenderedHooks } from "./token.ts";
@@ -19,6 +20,8 @@ export interface ExplainedRun {
   }[];
   /** Set by Bridle itself; the allowlist adds what the caller's environment holds. */
   readonly env: readonly { readonly name: string; readonly why: string }[];
+  /** Stricter forms rendered in the place of one that is not honoured, and what is off because no guard would be asked. */
+  readonly stricterForms: readonly StricterForm[];
   readonly deadlines: readonly {
     readonly event: string;
     readonly providerSeconds: number;
@@ -68,6 +71,7 @@ export function explain(token: RenderedHooks, options: RunOptions): ExplainedRun
       content,
     })),
     env: Object.entries(rendered.env).map(([name, { why }]) => ({ name, why })),
+    stricterForms: listStricterForms(plan),
     deadlines: Object.entries(plan.deadlines).map(([event, deadline]) => ({ event, ...deadline })),
   };
 }

@@ -46,6 +46,8 @@ export interface RunOptions {
   readonly denyRules?: { readonly deny: readonly string[]; readonly ask: readonly string[] };
   /** codex execpolicy files that only narrow, by file name: copied into the run's home. */
   readonly narrowingRules?: Readonly<Record<string, string>>;
+  /** False: no tool that starts another agent. @default true */
+  readonly subagents?: boolean;
   readonly extraArgs?: readonly string[];
 }
 

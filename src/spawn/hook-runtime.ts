@@ -12,6 +12,7 @@ import type { ReceiptWriter } from "../receipts/writer.ts";
 import type { Redactor } from "../redaction/redactor.ts";
 import type { ProviderAdapter } from "../render/provider.ts";
 import { listDifferences } from "../trust/identity.ts";
+import { downgradeVerdict } from "./downgrade-verdict.ts";
 import type { HookEvent } from "./events.ts";
 import type { HookCounts } from "./result.ts";
 
@@ -179,7 +180,9 @@ export function createHookRuntime(options: HookRuntimeOptions): HookRuntime {
         track(decide(event, envelope, { id: callId, signal: new AbortController().signal }));
         return adapter.encodeVerdict(event, { decision: "none" });
       }
-      const verdict = await decide(event, envelope, { id: callId, signal });
+      const wanted = await decide(event, envelope, { id: callId, signal });
+      const verdict = downgradeVerdict(wanted, plan.downgrades);
+      if (verdict !== wanted) counts.denied += 1;
       // An abandoned chain decided nothing: nobody waited for it any more.
       if (!signal.aborted) noteAdmission(event, verdict, envelope);
       watchLoops(event, verdict, envelope);

@@ -32,6 +32,8 @@ export interface AdmitOptions {
   denyRules?: boolean;
   /** `project` passes the text of the project's CLAUDE.md / AGENTS.md, never the source. @default "project" */
   instructions?: "project" | "none";
+  /** False: the agent is offered no tool that starts another agent. @default true, unless the proof showed that they escape the guards */
+  subagents?: boolean;
 }
 
 export interface SpawnOptions {

@@ -2,6 +2,7 @@
 
 import { join } from "node:path";
 import type { HookPlan } from "../../compiler/plan.ts";
+import { hasSubagents } from "../downgrades.ts";
 import type { RenderedEnv, RenderedFile, RenderedRun, RunContext } from "../provider.ts";
 import { SHELL_LEVEL } from "../shell-level.ts";
 import { renderSettings } from "./settings.ts";
@@ -45,7 +46,7 @@ export function materialise(plan: HookPlan, context: RunContext): RenderedRun {
   if (options.maxTurns !== undefined) add(`--max-turns=${options.maxTurns}`, "named by the caller");
   if (options.tools !== undefined)
     add(`--tools=${options.tools.join(",")}`, "named by the caller; an empty list is no tool at all");
-  for (const [flag, words] of listFlags(options))
+  for (const [flag, words] of listFlags(plan, options))
     if (words.length > 0) add(`${flag}=${words.join(",")}`, "named by the caller");
   for (const folder of options.addDirs ?? []) add(`--add-dir=${folder}`, "named by the caller");
   if (options.mcpServers !== undefined) {
@@ -73,10 +74,15 @@ export function materialise(plan: HookPlan, context: RunContext): RenderedRun {
   return { argv: why.map(({ arg }) => arg), files, env: renderEnv(context), why };
 }
 
-function listFlags({ allowedTools, disallowedTools }: RunContext["options"]): [string, readonly string[]][] {
+/** Both names: older versions offer `Task`, newer ones `Agent`. */
+const AGENT_TOOLS = ["Agent", "Task"] as const;
+
+function listFlags(plan: HookPlan, options: RunContext["options"]): [string, readonly string[]][] {
+  const { allowedTools = [], disallowedTools = [] } = options;
+  const withoutAgents = hasSubagents(plan, options) ? [] : AGENT_TOOLS;
   return [
-    ["--allowedTools", allowedTools ?? []],
-    ["--disallowedTools", disallowedTools ?? []],
+    ["--allowedTools", allowedTools],
+    ["--disallowedTools", [...new Set([...disallowedTools, ...withoutAgents])]],
   ];
 }
 

@@ -2,6 +2,7 @@
 
 import type { HookPlan } from "../../compiler/plan.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../json.ts";
+import { hasSubagents } from "../downgrades.ts";
 import type { RenderedFile, RenderedRun, RunContext } from "../provider.ts";
 import { SHELL_LEVEL } from "../shell-level.ts";
 import { hooksOverride, renderHooks } from "./hooks.ts";
@@ -93,6 +94,9 @@ function sharedFlags(plan: HookPlan, { shimPath, projectRoot, options }: RunCont
       words: ["--disable", feature],
       why: "may carry hooks or tools of its own",
     })),
+    ...(hasSubagents(plan, options)
+      ? []
+      : [set("agents.enabled", false, "no subagents: named by the caller, or seen to escape the guards")]),
   ];
 }
 
