@@ -2,7 +2,6 @@
 
 import { createHash } from "node:crypto";
 import { z } from "zod";
-import type { CompiledEntry } from "../compiler/plan.ts";
 import { parseJsonObject } from "../json.ts";
 import { PROVIDERS, type Provider } from "../profile/events.ts";
 import { COLUMN_NAMES } from "./matrix/schema.ts";
@@ -108,11 +107,10 @@ export interface ProofJudgement {
 }
 
 /** Holds a proof against the events somebody relies on. A stricter form counts only when its own cases hold. */
-export function judgeProof({ cases }: Proof, events: readonly CompiledEntry["event"][]): ProofJudgement {
   const disproven: ProvenCase[] = [];
   const because = new Map<Downgrade["name"], Set<string>>();
   for (const item of cases) {
-    const matters = item.event === "any" || (events as readonly string[]).includes(item.event);
+    const matters = item.event === "any" || events.includes(item.event);
     if (!item.core || !item.required || item.verdict === "holds" || !matters) continue;
     const { downgrade } = item;
     const isProven = downgrade?.proven_by.every((id) =>

@@ -1,0 +1,114 @@
+// What a proof says, what it does not, and what an edited one is worth.
+
+import { describe, expect, test } from "vitest";
+import { compareProofs, parseProof } from "../../src/index.ts";
+import { isIntact, judgeProof } from "../../src/prove/proof.ts";
+import { makeCase, makeProof } from "./support.ts";
+
+describe("a proof", () => {
+  test("holds what it was sealed with, however its keys are ordered", () => {
+    const proof = makeProof([makeCase("deny-shell")]);
+    expect(isIntact(proof)).toBe(true);
+    const reordered = Object.fromEntries(Object.entries(proof).reverse());
+    expect(parseProof(JSON.stringify(reordered))).toEqual(proof);
+    expect(parseProof(JSON.stringify({ type: "proof", proof }))).toEqual(proof);
+  });
+
+  test.each([
+    ["a verdict", (text: string) => text.replace('"verdict":"fails"', '"verdict":"holds"')],
+    ["the binary", (text: string) => text.replace(/"sha256":"./, '"sha256":"f')],
+    ["required", (text: string) => text.replace('"required":true', '"required":false')],
+  ])("that was edited (%s) is none", (_what, edit) => {
+    const text = JSON.stringify(makeProof([makeCase("deny-shell", { verdict: "fails" })]));
+    expect(edit(text)).not.toBe(text);
+    expect(parseProof(edit(text))).toMatch(/changed after it was written/);
+  });
+
+  test.each(["", "{", "[]", "{}", '{"format":2}', JSON.stringify({ ...makeProof([]), extra: 1 })])(
+    "is not %j",
+    (text) => {
+      expect(typeof parseProof(text)).toBe("string");
+    },
+  );
+});
+
+describe("judgement", () => {
+  test("a required core case that does not hold disproves, whatever kept it from holding", () => {
+    for (const verdict of ["fails", "refused", "unclear"] as const) {
+      const { disproven } = judgeProof(makeProof([makeCase("deny-shell", { verdict })]), ["PreToolUse"]);
+      expect(disproven.map(({ id }) => id)).toEqual(["deny-shell"]);
+    }
+  });
+
+  test.each([
+    ["is not required", { required: false }],
+    ["is not core", { core: false }],
+    ["is about an event nobody declared", { event: "UserPromptSubmit" }],
+  ])("a case that %s decides nothing", (_what, part) => {
+    const proof = makeProof([makeCase("some", { verdict: "fails", ...part })]);
+    expect(judgeProof(proof, ["PreToolUse"])).toEqual({ disproven: [], downgrades: [] });
+  });
+
+  test("a case about any event matters to every declaration", () => {
+    const proof = makeProof([makeCase("some", { verdict: "fails", event: "any" })]);
+    expect(judgeProof(proof, ["PermissionRequest"]).disproven).toHaveLength(1);
+  });
+
+  const rewrite = {
+    verdict: "fails",
+    downgrade: { to: "rewrite-to-deny", proven_by: ["deny-shell"] },
+  } as const;
+
+  test("a stricter form takes the place of what does not land", () => {
+    const proof = makeProof([makeCase("rewrite", rewrite), makeCase("deny-shell")]);
+    expect(judgeProof(proof, ["PreToolUse"])).toEqual({
+      disproven: [],
+      downgrades: [{ name: "rewrite-to-deny", because: ["rewrite"] }],
+    });
+  });
+
+  test.each([
+    ["does not hold", [makeCase("deny-shell", { verdict: "fails", core: false })]],
+    ["was not run", []],
+    ["holds in another column only", [makeCase("deny-shell", { column: "codex-code-mode" })]],
+  ])("a stricter form that %s is no help", (_what, others) => {
+    const proof = makeProof([makeCase("rewrite", rewrite), ...others]);
+    const { disproven, downgrades } = judgeProof(proof, ["PreToolUse"]);
+    expect(disproven.map(({ id }) => id)).toContain("rewrite");
+    expect(downgrades).toEqual([]);
+  });
+});
+
+describe("comparison", () => {
+  test("names what got worse, better, was added and removed", () => {
+    const before = makeProof([
+      makeCase("same"),
+      makeCase("worse"),
+      makeCase("better", { verdict: "fails" }),
+      makeCase("other", { verdict: "fails" }),
+      makeCase("gone"),
+    ]);
+    const after = makeProof([
+      makeCase("same"),
+      makeCase("worse", { verdict: "fails", observed: "file happened: wanted absent, got exists" }),
+      makeCase("better"),
+      makeCase("other", { verdict: "refused" }),
+      makeCase("new"),
+    ]);
+    const { changes, unchanged } = compareProofs(before, after);
+    expect(unchanged).toBe(1);
+    expect(Object.fromEntries(changes.map(({ id, change }) => [id, change]))).toEqual({
+      worse: "worse",
+      better: "better",
+      other: "other",
+      gone: "removed",
+      new: "added",
+    });
+  });
+
+  test("refuses two providers", () => {
+    expect(() => compareProofs(makeProof([]), makeProof([], { provider: "claude" }))).toThrow(
+      /codex.*claude/,
+    );
+  });
+});
