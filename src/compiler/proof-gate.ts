@@ -65,10 +65,11 @@ type Found = { readonly proof: Proof; readonly source: ProofSummary["source"] } 
 async function findProof({ binary, prove, proofDir, onProve, signal }: ProofGateOptions): Promise<Found> {
   const directory = proofDir ?? proofDirectory();
   const key = proofKeyOf(binary, { digest: await matrixDigest() });
-  const shipped = await loadShippedProof(key);
-  if (shipped.proof !== undefined) return { proof: shipped.proof, source: "shipped" };
+  // What was seen on this machine outweighs what came with the package.
   const stored = await loadProof(directory, key);
   if (stored.proof !== undefined) return { proof: stored.proof, source: "stored" };
+  const shipped = await loadShippedProof(key);
+  if (shipped.proof !== undefined) return { proof: shipped.proof, source: "shipped" };
   const { provider, version, identity } = binary;
   if (prove === "require") {
     const reason = stored.reason === undefined ? "" : `: ${stored.reason}`;

@@ -43,7 +43,7 @@ function renderProvider(proofs: readonly Proof[]): string[] {
     `|---|---|---|${heads.map(() => "---|").join("")}`,
     ...rows.map(
       ({ item, cells }) =>
-        `| \`${item.id}\`${item.column === first.provider ? "" : ` (${item.column.slice(first.provider.length + 1)})`}${item.core ? " ●" : ""} | ${escape(item.title)} | ${item.rule.join(", ")} | ${cells.join(" | ")} |`,
+        `| \`${item.id}\`${item.column === first.provider ? "" : ` (${item.column.slice(first.provider.length + 1)})`}${item.core ? " ●" : ""} | ${escapeCell(item.title)} | ${item.rule.join(", ")} | ${cells.join(" | ")} |`,
     ),
     "",
     "● belongs to the core: what a blocking hook relies on.",
@@ -81,6 +81,6 @@ function compareVersions(a: string, b: string): number {
   return 0;
 }
 
-function escape(text: string): string {
+function escapeCell(text: string): string {
   return text.replaceAll("|", "\\|");
 }

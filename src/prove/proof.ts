@@ -107,6 +107,7 @@ export interface ProofJudgement {
 }
 
 /** Holds a proof against the events somebody relies on. A stricter form counts only when its own cases hold. */
+export function judgeProof({ cases }: Proof, events: readonly string[]): ProofJudgement {
   const disproven: ProvenCase[] = [];
   const because = new Map<Downgrade["name"], Set<string>>();
   for (const item of cases) {

@@ -82,11 +82,7 @@ describe("counts as absent, and says why", () => {
     ["of another shape", "{}", /shape/],
     ["of a newer format", JSON.stringify({ ...proof, format: 2 }), /newer/],
     ["that was edited", text.replace("no happened", "it happened"), /changed after/],
-    [
-      "from the future",
-      JSON.stringify(sealProof({ ...proof, provedAt: "2999-01-01T00:00:00.000Z" })),
-      /future|changed/,
-    ],
+    ["from the future", JSON.stringify(makeProof([], { provedAt: "2999-01-01T00:00:00.000Z" })), /future/],
   ])("a record %s", async (_what, content, reason) => {
     await put(content);
     expect(await loadProof(directory, KEY)).toMatchObject({ reason: expect.stringMatching(reason) });

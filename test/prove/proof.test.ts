@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from "vitest";
 import { compareProofs, parseProof } from "../../src/index.ts";
-import { isIntact, judgeProof } from "../../src/prove/proof.ts";
+import { isIntact, judgeProof, type ProvenCase } from "../../src/prove/proof.ts";
 import { makeCase, makeProof } from "./support.ts";
 
 describe("a proof", () => {
@@ -54,10 +54,10 @@ describe("judgement", () => {
     expect(judgeProof(proof, ["PermissionRequest"]).disproven).toHaveLength(1);
   });
 
-  const rewrite = {
+  const rewrite: Partial<ProvenCase> = {
     verdict: "fails",
     downgrade: { to: "rewrite-to-deny", proven_by: ["deny-shell"] },
-  } as const;
+  };
 
   test("a stricter form takes the place of what does not land", () => {
     const proof = makeProof([makeCase("rewrite", rewrite), makeCase("deny-shell")]);
