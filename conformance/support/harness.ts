@@ -17,6 +17,7 @@ import {
   type AgentEvent,
   AgentHooksRefused,
   type AgentRun,
+  type CompileOptions,
   compileAgentHooks,
   type HookDeclaration,
   type JsonObject,
@@ -116,6 +117,8 @@ export interface GuardedCase {
   readonly baseEnv?: (site: Site) => Readonly<Record<string, string>>;
   /** Binary to compile for. @default the pinned one */
   readonly binary?: (site: Site) => string;
+  /** Further options of compile. @default `prove: "off"`: the matrix is what proves */
+  readonly compile?: Partial<CompileOptions>;
   /** PATH at compile. @default TOOL_PATH */
   readonly path?: (site: Site) => string;
   readonly prepare?: (site: Site) => void | Promise<void>;
@@ -155,6 +158,7 @@ export async function runGuarded(spec: GuardedCase): Promise<GuardedRun> {
       path: spec.path?.(site) ?? TOOL_PATH,
       binary: spec.binary?.(site) ?? resolveNativeBinary(provider),
       prove: "off",
+      ...spec.compile,
     });
     await spec.betweenCompileAndSpawn?.(site, hooks);
     const run = await spawnAgent({

@@ -118,6 +118,7 @@ async function gather(
       const line = next.value;
       if (line.type === "started" && line.matrix !== matrix.digest)
         throw new Error("the matrix changed while it was proven");
+      if (line.type === "error") signal?.throwIfAborted();
       if (line.type === "error") throw new Error(`the proof could not be run: ${line.message}`);
       if (line.type === "done") isDone = true;
       if (line.type !== "case") continue;
