@@ -77,7 +77,6 @@ async function prove(provider: Provider, { binary, all, case: only, jobs, json }
       ...(jobs === undefined ? {} : { jobs }),
     });
     bar.clear();
-    if (only !== undefined && proof.cases.length === 0) throw unknownCases(provider, only);
     if (json === true)
       process.stdout.write(
         `${JSON.stringify({ type: "proof", ...(path === undefined ? {} : { path }), proof })}\n`,
@@ -87,13 +86,6 @@ async function prove(provider: Provider, { binary, all, case: only, jobs, json }
   } finally {
     bar.clear();
   }
-}
-
-function unknownCases(provider: Provider, only: readonly string[]): AgentHooksRefused {
-  const message = `${provider} has no case ${only.join(", ")}`;
-  return new AgentHooksRefused([
-    { code: "option_invalid", path: "--case", message, hint: "bridle prove --all lists them" },
-  ]);
 }
 
 function isBroken({ required, verdict }: ProvenCase): boolean {

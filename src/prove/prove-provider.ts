@@ -3,9 +3,11 @@
 import { findProviderBinary } from "../compiler/find-binary.ts";
 import type { ProviderBinary } from "../compiler/plan.ts";
 import { absolutePath } from "../compiler/resolve-command.ts";
+import { refuseIfAny } from "../errors.ts";
 import type { Provider } from "../profile/events.ts";
 import { adapterFor } from "../render/registry.ts";
 import { matrixDigest } from "./matrix/digest.ts";
+import { columnsOf, loadMatrix } from "./matrix/load.ts";
 import type { Proof } from "./proof.ts";
 import { proofDirectory, saveProof, withProofLock } from "./proof-store.ts";
 import { type ProofProgress, proofKeyOf, proveBinary } from "./prove-binary.ts";
@@ -37,13 +39,14 @@ export interface Proven {
 /**
  * Runs the proof anew, whatever is on record.
  *
- * @throws AgentHooksRefused `provider_not_found`, `provider_unsupported`; rejects with the signal's reason when it aborts.
+ * @throws AgentHooksRefused `option_invalid`, `provider_not_found`, `provider_unsupported`; rejects with the signal's reason when it aborts.
  * @example
  * const { proof } = await proveProvider({ provider: "codex" });
  * const broken = proof.cases.filter(({ required, verdict }) => required && verdict !== "holds");
  */
 export async function proveProvider(options: ProveOptions): Promise<Proven> {
   const { provider, binary, set, only = [], jobs, onFound, onProgress, signal } = options;
+  await checkCases(provider, only);
   const path = absolutePath(process.env.PATH ?? "");
   const identity = await findProviderBinary(provider, { binary, cwd: process.cwd(), path });
   const { version } = await adapterFor(provider).probe(identity.path);
@@ -65,4 +68,21 @@ export async function proveProvider(options: ProveOptions): Promise<Proven> {
     const proof = await run();
     return { proof, path: await saveProof(directory, key, proof) };
   });
+}
+
+async function checkCases(provider: Provider, only: readonly string[]): Promise<void> {
+  if (only.length === 0) return;
+  const { cases } = await loadMatrix();
+  const columns = columnsOf(provider);
+  const known = new Set(cases.filter(({ column }) => columns.includes(column)).map(({ id }) => id));
+  refuseIfAny(
+    only
+      .filter((id) => !known.has(id))
+      .map((id) => ({
+        code: "option_invalid",
+        path: "only",
+        message: `${provider} has no case ${JSON.stringify(id)}`,
+        hint: `known: ${[...known].join(", ")}`,
+      })),
+  );
 }
