@@ -156,7 +156,9 @@ async function probeBinary(
 ): Promise<ProviderBinary | undefined> {
   try {
     const identity = await findProviderBinary(provider, where);
-    const { version } = await adapterFor(provider).probe(identity.path);
+    const { version } = await adapterFor(provider).probe(identity.path, {
+      isNamed: where.binary !== undefined,
+    });
     return { provider, identity, version };
   } catch (error) {
     if (!(error instanceof AgentHooksRefused)) throw error;
