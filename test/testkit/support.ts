@@ -1,0 +1,88 @@
+// Runs of fakes of the testkit under a declaration, through the same two calls a program makes.
+
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import {
+  type AgentEvent,
+  AgentHooksRefused,
+  compileAgentHooks,
+  type FunctionEntry,
+  type Provider,
+  type SpawnOptions,
+  spawnAgent,
+} from "../../src/index.ts";
+import type { StampedReceipt } from "../../src/receipts/receipt.ts";
+import { createFakeProvider, type FakeScript } from "../../src/testkit/index.ts";
+import type { Place } from "../spawn/support.ts";
+
+export type Handler = FunctionEntry["handler"];
+
+export const DENIAL = {
+  hookSpecificOutput: { permissionDecision: "deny", permissionDecisionReason: "not today" },
+};
+export const deny: Handler = () => DENIAL;
+export const admit: Handler = () => undefined;
+/** Runs `touch rewritten` in place of every command. */
+export const rewrite: Handler = ({ tool_input: input }) => ({
+  hookSpecificOutput: { updatedInput: { ...(input as object), command: "touch rewritten" } },
+});
+
+export interface Play {
+  readonly provider: Provider;
+  readonly script: FakeScript;
+  /** By event; `PreToolUse` admits when it is not given. */
+  readonly handlers?: Record<string, Handler>;
+  readonly options?: Partial<SpawnOptions>;
+}
+
+export interface Seen {
+  readonly receipts: StampedReceipt[];
+  readonly exits: string[];
+}
+
+export async function start(place: Place, { provider, script, handlers = {}, options = {} }: Play) {
+  const { binary } = await createFakeProvider({ provider, script, directory: join(place.home, "fakes") });
+  const seen: Seen = { receipts: [], exits: [] };
+  const noteExit: Handler = ({ outcome }) => {
+    seen.exits.push(String(outcome));
+    return undefined;
+  };
+  const declared = Object.entries({ PreToolUse: admit, agent_exit: noteExit, ...handlers });
+  const hooks = await compileAgentHooks(
+    Object.fromEntries(
+      declared.map(([event, handler]) => [event, [{ hooks: [{ type: "function" as const, handler }] }]]),
+    ),
+    { provider, cwd: place.cwd, binary },
+  );
+  const starting = spawnAgent({
+    hooks,
+    prompt: "hello",
+    cwd: place.cwd,
+    baseEnv: place.env,
+    receiptSink: (line) => void seen.receipts.push(line),
+    ...options,
+  });
+  return { starting, seen };
+}
+
+/** One run to its end. */
+export async function play(place: Place, what: Play) {
+  const { starting, seen } = await start(place, what);
+  const run = await starting;
+  const events: AgentEvent[] = [];
+  for await (const event of run) events.push(event);
+  return { run, result: await run.result, events, seen };
+}
+
+/** The codes of a start that is refused. */
+export async function refusalOf(place: Place, what: Play) {
+  const { starting, seen } = await start(place, what);
+  const error = await starting.then(
+    () => undefined,
+    (reason: unknown) => reason,
+  );
+  if (!(error instanceof AgentHooksRefused)) throw new Error(`expected a refusal, got ${String(error)}`);
+  return { issues: error.issues, codes: [...new Set(error.issues.map(({ code }) => code))], seen };
+}
+
+export const isThere = (place: Place, name: string) => existsSync(join(place.cwd, name));
