@@ -5,6 +5,7 @@ import { join } from "node:path";
 import {
   type AgentEvent,
   AgentHooksRefused,
+  type AgentRun,
   compileAgentHooks,
   type FunctionEntry,
   type Provider,
@@ -33,6 +34,8 @@ export interface Play {
   /** By event; `PreToolUse` admits when it is not given. */
   readonly handlers?: Record<string, Handler>;
   readonly options?: Partial<SpawnOptions>;
+  /** Called with every message of the model. */
+  readonly onMessage?: (run: AgentRun) => void;
 }
 
 export interface Seen {
@@ -70,7 +73,10 @@ export async function play(place: Place, what: Play) {
   const { starting, seen } = await start(place, what);
   const run = await starting;
   const events: AgentEvent[] = [];
-  for await (const event of run) events.push(event);
+  for await (const event of run) {
+    events.push(event);
+    if (event.type === "message") what.onMessage?.(run);
+  }
   return { run, result: await run.result, events, seen };
 }
 

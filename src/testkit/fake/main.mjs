@@ -1,8 +1,8 @@
 // @ts-check
-// Where a fake provider starts: reads the script, answers `--version`, or becomes the CLI that it stands for.
+// Where a fake provider starts: answers `--version`, or reads the script and becomes the CLI that it stands for.
 
+import { readFileSync } from "node:fs";
 import { printError, printText } from "./output.mjs";
-import { FakeScriptInvalid, loadFakeScript } from "./script.mjs";
 
 /** @typedef {"claude" | "codex"} Provider */
 
@@ -23,18 +23,15 @@ export const fakeVersion = (version) => `${version}+fake`;
  * @param {{ provider: Provider, script: string | undefined }} options `script`: path of the script file.
  */
 export async function runFakeProvider({ provider, script }) {
-  const isVersion = process.argv[2] === "--version";
-  if (script === undefined && !isVersion) {
+  if (process.argv[2] === "--version") return tellVersion(provider, script);
+  if (script === undefined) {
     await printError("BRIDLE_FAKE_SCRIPT does not name a script file\n");
     process.exit(64);
   }
+  // Loaded late, because `--version` needs none of it and is asked at every compile.
+  const { FakeScriptInvalid, loadFakeScript } = await import("./script.mjs");
   try {
-    const loaded = script === undefined ? { steps: [] } : loadFakeScript(script, provider);
-    if (isVersion) {
-      const version = fakeVersion(loaded.version ?? DEFAULT_VERSIONS[provider]);
-      await printText(`${VERSION_LINES[provider](version)}\n`);
-      return;
-    }
+    const loaded = loadFakeScript(script, provider);
     if (provider === "claude") await (await import("./claude/main.mjs")).runClaude(loaded);
     else await (await import("./codex/main.mjs")).runCodex(loaded);
   } catch (error) {
@@ -42,4 +39,11 @@ export async function runFakeProvider({ provider, script }) {
     await printError(`${error.message}\n`);
     process.exit(64);
   }
+}
+
+/** @param {Provider} provider @param {string | undefined} script */
+async function tellVersion(provider, script) {
+  const { version = DEFAULT_VERSIONS[provider] } =
+    script === undefined ? {} : JSON.parse(readFileSync(script, "utf8"));
+  await printText(`${VERSION_LINES[provider](fakeVersion(version))}\n`);
 }
