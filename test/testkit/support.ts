@@ -43,27 +43,33 @@ export interface Seen {
   readonly exits: string[];
 }
 
-export async function start(place: Place, { provider, script, handlers = {}, options = {} }: Play) {
+/** The token of a fake: every handler by its event, and one of `agent_exit` that notes the outcome. */
+export async function compileFake(
+  place: Place,
+  { provider, script, handlers = {} }: Play,
+  exits: string[] = [],
+) {
   const { binary } = await createFakeProvider({ provider, script, directory: join(place.home, "fakes") });
-  const seen: Seen = { receipts: [], exits: [] };
-  const noteExit: Handler = ({ outcome }) => {
-    seen.exits.push(String(outcome));
-    return undefined;
-  };
+  const noteExit: Handler = ({ outcome }) => void exits.push(String(outcome));
   const declared = Object.entries({ PreToolUse: admit, agent_exit: noteExit, ...handlers });
-  const hooks = await compileAgentHooks(
+  return compileAgentHooks(
     Object.fromEntries(
       declared.map(([event, handler]) => [event, [{ hooks: [{ type: "function" as const, handler }] }]]),
     ),
     { provider, cwd: place.cwd, binary },
   );
+}
+
+export async function start(place: Place, what: Play) {
+  const seen: Seen = { receipts: [], exits: [] };
+  const hooks = await compileFake(place, what, seen.exits);
   const starting = spawnAgent({
     hooks,
     prompt: "hello",
     cwd: place.cwd,
     baseEnv: place.env,
     receiptSink: (line) => void seen.receipts.push(line),
-    ...options,
+    ...what.options,
   });
   return { starting, seen };
 }
