@@ -1,5 +1,8 @@
 // The public list of `agent-bridle/testkit`, nothing else.
 
+export { CassetteInvalid } from "./cassette/format.ts";
+export { type RecordedRun, recordRun } from "./cassette/record-run.ts";
+export { type ReplayOptions, replayRun } from "./cassette/replay-run.ts";
 export { FakeScriptInvalid } from "./fake/script.mjs";
 export { SINS } from "./fake/sins.mjs";
 export { createFakeProvider, type FakeProvider, type FakeProviderOptions } from "./fake-provider.ts";
