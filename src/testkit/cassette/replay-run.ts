@@ -7,6 +7,9 @@ import type { AgentRun } from "../../spawn/run.ts";
 import { createEventFeed } from "./event-feed.ts";
 import { readCassette } from "./format.ts";
 
+/** Node runs a timer above this at once. */
+const LONGEST_TIMER_MS = 2 ** 31 - 1;
+
 export interface ReplayOptions {
   /**
    * `1` as fast as it was, `10` ten times as fast. `"instant"`: each event as soon as the consumer asks for it, so that a `stop`
@@ -44,7 +47,9 @@ export function replayRun(path: string, { speed = "instant" }: ReplayOptions = {
       return;
     }
     const left = at / speed - (performance.now() - startedAt);
-    await delay(Math.max(0, left), undefined, { signal: stopping.signal }).catch(() => {}); // stopped early
+    await delay(Math.min(Math.max(0, left), LONGEST_TIMER_MS), undefined, { signal: stopping.signal }).catch(
+      () => {},
+    ); // stopped early
   };
 
   const result = (async () => {
