@@ -8,7 +8,7 @@ import type { SINS } from "./fake/sins.mjs";
 export type SinPlace = "run" | "step" | "tool";
 
 /** What a sin takes: `megabytes` are 1,000,000 bytes, `code` is an exit code from 0 to 255. */
-export type SinValue = "megabytes" | "code" | "signal" | "flag" | "version";
+export type SinValue = "megabytes" | "code" | "signal" | "flag" | "version" | "event";
 
 export interface SinRow {
   readonly on: SinPlace;

@@ -1,4 +1,4 @@
-// What Bridle makes of each sin, as data: one case a sin and provider. sins.test.ts plays them and holds them to the table.
+// What Bridle makes of each sin, as data: one case a sin and provider. test-sins.ts plays them and holds them to the table.
 
 import type { AgentRun, Provider, RunResult, SpawnOptions } from "../../src/index.ts";
 import type { FakeScript, FakeTool, SinName } from "../../src/testkit/index.ts";
@@ -53,6 +53,12 @@ export const TOOL_CASES: Cases = {
     script: sinful("skip-hook"),
     handlers: { PreToolUse: deny },
     ends: unenforced,
+    files: { ran: true },
+  },
+  "hide-call": {
+    script: sinful("hide-call"),
+    handlers: { PreToolUse: deny },
+    ends: success,
     files: { ran: true },
   },
   "ignore-deny": {
@@ -176,6 +182,18 @@ export const RUN_CASES: Cases = {
       if (seen.receipts.some((line) => line.kind === "fired" && line.event === "SessionStart"))
         throw new Error("SessionStart fired");
     },
+  },
+  "skip-event": {
+    script: inRun({ "skip-event": "UserPromptSubmit" }),
+    handlers: { UserPromptSubmit: deny },
+    ends: success,
+    files: { ran: true },
+  },
+  "report-prompt-block": {
+    script: inRun("report-prompt-block"),
+    handlers: { UserPromptSubmit: () => undefined },
+    ends: { outcome: "prompt_blocked", hooks: { denied: 0 } },
+    files: { ran: false },
   },
   "ignore-prompt-block": {
     script: inRun("ignore-prompt-block"),

@@ -36,6 +36,10 @@ const VALUES = {
     holds: (value) => typeof value === "string" && Object.hasOwn(constants.signals, value),
   },
   flag: { says: "a flag", holds: (value) => typeof value === "string" && value.startsWith("-") },
+  event: {
+    says: "the name of a hook event",
+    holds: (value) => typeof value === "string" && /^[A-Z][A-Za-z]+$/.test(value),
+  },
   version: {
     says: "a version",
     holds: (value) => typeof value === "string" && /^\d+\.\d+\.\d+$/.test(value),

@@ -13,6 +13,12 @@ export const SINS = /** @type {const} */ ({
     does: "makes the call without asking a PreToolUse hook",
     bridle: "`unenforced`",
   },
+  "hide-call": {
+    on: "tool",
+    providers: BOTH,
+    does: "makes the call without asking and without a line about it",
+    bridle: "not seen: `success`",
+  },
   "ignore-deny": {
     on: "tool",
     providers: BOTH,
@@ -126,6 +132,19 @@ export const SINS = /** @type {const} */ ({
     providers: BOTH,
     does: "never runs the SessionStart hooks",
     bridle: "not seen",
+  },
+  "skip-event": {
+    on: "run",
+    providers: BOTH,
+    value: "event",
+    does: "never runs the hooks of this event",
+    bridle: "not seen, but for `PreToolUse`: `unenforced` at the first call",
+  },
+  "report-prompt-block": {
+    on: "run",
+    providers: BOTH,
+    does: "reports a blocked prompt although no hook blocked it, and does nothing",
+    bridle: "`prompt_blocked`",
   },
   "ignore-prompt-block": {
     on: "run",
@@ -263,24 +282,3 @@ export const SINS = /** @type {const} */ ({
     bridle: "refuses: `provider_unsupported`",
   },
 });
-
-/**
- * True when a list of sins holds a name that takes no value.
- * @param {readonly unknown[] | undefined} sins
- * @param {import("../script-types.ts").SinName} name
- */
-export function commits(sins, name) {
-  return (sins ?? []).includes(name);
-}
-
-/**
- * The value of a sin, or undefined when it is not committed.
- * @param {readonly unknown[] | undefined} sins
- * @param {import("../script-types.ts").SinName} name
- * @returns {any}
- */
-export function valueOfSin(sins, name) {
-  for (const sin of sins ?? [])
-    if (typeof sin === "object" && sin !== null && name in sin) return /** @type {any} */ (sin)[name];
-  return undefined;
-}

@@ -3,8 +3,8 @@
 
 import { randomUUID } from "node:crypto";
 import { resolve } from "node:path";
+import { commits } from "../committed.mjs";
 import { runCommand, writeFile } from "../effects.mjs";
-import { commits } from "../sins.mjs";
 import { askHooks } from "./hooks.mjs";
 
 /** @import { FakeTool } from "../../script-types.ts" */
@@ -39,6 +39,7 @@ function describe(tool, cwd) {
 export async function makeCall(session, tool) {
   const { sins } = tool;
   const { name, input, run } = describe(tool, session.cwd);
+  if (commits(sins, "hide-call")) return void (await run(input));
   const id = `toolu_${randomUUID().replaceAll("-", "").slice(0, 20)}`;
   const fields = { tool_name: name, tool_input: input, tool_use_id: id };
   await session.say(assistantLine(session, { type: "tool_use", id, name, input }));

@@ -1,7 +1,7 @@
 // @ts-check
 // claude's answers on the control channel, before any prompt: the truth about this start, or the lie that a script tells.
 
-import { commits } from "../sins.mjs";
+import { commits } from "../committed.mjs";
 
 /** @import { Session } from "./session.mjs" */
 

@@ -1,8 +1,8 @@
 // @ts-check
 // Runs the hooks of an event and reads their answers as claude does (docs/providers/claude.md, verdicts).
 
+import { commits, valueOfSin } from "../committed.mjs";
 import { runShell } from "../processes.mjs";
-import { commits, valueOfSin } from "../sins.mjs";
 
 /** @import { Session, Handler } from "./session.mjs" */
 /** @import { Ended } from "../processes.mjs" */
@@ -26,6 +26,7 @@ const DEFAULT_TIMEOUT_SECONDS = 600;
  * @returns {Promise<Answer[]>}
  */
 export async function askHooks(session, event, { fields, subject, sins }) {
+  if (valueOfSin(session.script.sins, "skip-event") === event) return [];
   const groups = Array.isArray(session.hooks[event]) ? session.hooks[event] : [];
   const handlers = groups.filter(({ matcher }) => matches(matcher, subject)).flatMap(({ hooks }) => hooks);
   const { sessionId, transcriptPath, cwd, permissionMode } = session;

@@ -3,9 +3,9 @@
 
 import { createInterface } from "node:readline";
 import { text } from "node:stream/consumers";
+import { commits, valueOfSin } from "../committed.mjs";
 import { leave, printError, printLine, waitForEver } from "../output.mjs";
 import { killGroups } from "../processes.mjs";
-import { commits, valueOfSin } from "../sins.mjs";
 import { answerControl } from "./control.mjs";
 import { askHooks } from "./hooks.mjs";
 import { openSession } from "./session.mjs";

@@ -5,10 +5,10 @@ import { randomUUID } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
+import { commits, valueOfSin } from "../committed.mjs";
 import { parseFlags, withoutFlag } from "../flags.mjs";
 import { DEFAULT_VERSIONS, fakeVersion } from "../main.mjs";
 import { leave, printError, printLine, printText, waitForEver } from "../output.mjs";
-import { commits, valueOfSin } from "../sins.mjs";
 import { KNOWN_FLAGS } from "./known-flags.mjs";
 
 /** @import { FakeScript } from "../../script-types.ts" */

@@ -1,8 +1,8 @@
 // @ts-check
 // One turn of a fake claude: the hooks around it, the steps of the script, the final message.
 
+import { commits } from "../committed.mjs";
 import { leave, printText } from "../output.mjs";
-import { commits } from "../sins.mjs";
 import { commitStepSins, fillIn } from "../step-sins.mjs";
 import { assistantLine, makeCall } from "./call.mjs";
 import { askHooks } from "./hooks.mjs";
@@ -31,6 +31,7 @@ export async function runTurn(session, prompt) {
     permissionMode,
     claude_code_version: version,
   });
+  if (commits(sins, "report-prompt-block")) return tellBlockedPrompt(session, prompt, "blocked");
   if (block !== undefined && !commits(sins, "ignore-prompt-block"))
     return tellBlockedPrompt(session, prompt, block.reason);
   let finalText = "";

@@ -2,8 +2,8 @@
 // `codex app-server` as a preflight needs it: initialize and hooks/list over stdin, the truth or the lie that a script tells.
 
 import { createInterface } from "node:readline";
+import { commits } from "../committed.mjs";
 import { leave, printLine } from "../output.mjs";
-import { commits } from "../sins.mjs";
 
 /** @import { Session } from "./session.mjs" */
 

@@ -2,9 +2,9 @@
 // One tool call: judged by the hooks, done, told. codex tells nothing of a denied call. The sins of a call are all here.
 
 import { randomUUID } from "node:crypto";
+import { commits } from "../committed.mjs";
 import { applyPatch, patchFor, runCommand } from "../effects.mjs";
 import { printError } from "../output.mjs";
-import { commits } from "../sins.mjs";
 import { askHooks } from "./hooks.mjs";
 
 /** @import { FakeTool } from "../../script-types.ts" */
@@ -80,6 +80,7 @@ function statusOf(effect) {
 export async function makeCall(session, tool) {
   const { sins = [] } = tool;
   const { name, input, run, item } = describe(tool, session.cwd);
+  if (commits(sins, "hide-call")) return void (await run(input));
   const fields = { tool_name: name, tool_input: input, tool_use_id: `call_${randomUUID()}` };
   /** @type {string | undefined} */
   let itemId;

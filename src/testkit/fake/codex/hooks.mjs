@@ -2,8 +2,8 @@
 // Runs the hooks of an event and reads their answers as codex does (docs/providers/codex.md, verdicts): three shapes block, and
 // whatever is not understood lets the call run without a word.
 
+import { commits, valueOfSin } from "../committed.mjs";
 import { BASH, runShell } from "../processes.mjs";
-import { commits } from "../sins.mjs";
 
 /** @import { Ended } from "../processes.mjs" */
 /** @import { Session } from "./session.mjs" */
@@ -35,8 +35,9 @@ const WITHOUT_TURN = ["SessionStart", "SessionEnd"];
  * @returns {Promise<Answer[]>}
  */
 export function askHooks(session, event, { fields = {}, subject, sins } = {}) {
-  const { threadId, turnId, cwd, model, hooks } = session;
-  const live = hooks.filter(
+  const { threadId, turnId, cwd, model, hooks, script } = session;
+  const isSkipped = valueOfSin(script.sins, "skip-event") === event;
+  const live = (isSkipped ? [] : hooks).filter(
     (hook) =>
       hook.event === event && hook.isEnabled && hook.trust === "trusted" && matches(hook.matcher, subject),
   );

@@ -2,9 +2,9 @@
 // A fake codex from start to exit: app-server or exec, signals.
 
 import { text } from "node:stream/consumers";
+import { commits, valueOfSin } from "../committed.mjs";
 import { leave, printError, waitForEver } from "../output.mjs";
 import { killGroups } from "../processes.mjs";
-import { commits, valueOfSin } from "../sins.mjs";
 import { serveApp } from "./app-server.mjs";
 import { askHooks } from "./hooks.mjs";
 import { openSession } from "./session.mjs";

@@ -3,10 +3,10 @@
 
 import { randomUUID } from "node:crypto";
 import { existsSync } from "node:fs";
+import { commits, valueOfSin } from "../committed.mjs";
 import { parseFlags, withoutFlag } from "../flags.mjs";
 import { DEFAULT_VERSIONS, fakeVersion } from "../main.mjs";
 import { leave, printError, printLine, printText, waitForEver } from "../output.mjs";
-import { commits, valueOfSin } from "../sins.mjs";
 import { listHooks, readConfig } from "./config.mjs";
 import { COMMANDS } from "./known-flags.mjs";
 

@@ -1,8 +1,8 @@
 // @ts-check
 // One turn of a fake codex: the hooks around it, the steps of the script, the final message.
 
+import { commits } from "../committed.mjs";
 import { leave, printText } from "../output.mjs";
-import { commits } from "../sins.mjs";
 import { commitStepSins, fillIn } from "../step-sins.mjs";
 import { makeCall } from "./call.mjs";
 import { askHooks } from "./hooks.mjs";
@@ -19,7 +19,7 @@ export async function runTurn(session, prompt) {
     await askHooks(session, "SessionStart", { fields: { source: "startup" }, subject: "startup" });
   const answers = await askHooks(session, "UserPromptSubmit", { fields: { prompt } });
   const isBlocked = answers.some(({ isDenied }) => isDenied);
-  if (isBlocked && !commits(sins, "ignore-prompt-block")) {
+  if ((isBlocked && !commits(sins, "ignore-prompt-block")) || commits(sins, "report-prompt-block")) {
     await session.say({ type: "turn.completed", usage: usageOf(0) });
     return 0;
   }

@@ -1,30 +1,40 @@
-// Each sin once under each provider that can commit it: what Bridle makes of it, and what has become of the files.
+// Each sin once under one provider: what Bridle makes of it, and what has become of the files. One test file a provider, so that they
+// run beside each other.
 
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { PROVIDERS } from "../../src/profile/events.ts";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import type { Provider } from "../../src/index.ts";
 import { SINS, type SinName, type SinRow } from "../../src/testkit/index.ts";
 import { leftovers, makePlace, type Place } from "../spawn/support.ts";
 import { RUN_CASES, type SinCase, STEP_CASES, TOOL_CASES } from "./sin-cases.ts";
-import { isThere, play, refusalOf } from "./support.ts";
-
-let place: Place;
-beforeEach(async () => {
-  place = await makePlace();
-});
-afterEach(() => place.remove());
+import { deny, isThere, play, refusalOf } from "./support.ts";
 
 const rows = Object.entries(SINS) as [SinName, SinRow][];
 const casesOf = (name: SinName) => ({ ...TOOL_CASES, ...STEP_CASES, ...RUN_CASES })[name];
 
-test("every sin has its case, at its place", () => {
-  const named = { tool: TOOL_CASES, step: STEP_CASES, run: RUN_CASES };
-  for (const [place, cases] of Object.entries(named))
-    expect(Object.keys(cases)).toEqual(rows.filter(([, { on }]) => on === place).map(([name]) => name));
-});
-
 const toMatch = (value: unknown) => (value instanceof RegExp ? expect.stringMatching(value) : value);
 
-describe.each(PROVIDERS)("of %s", (provider) => {
+export function testSins(provider: Provider): void {
+  let place: Place;
+  beforeEach(async () => {
+    place = await makePlace();
+  });
+  afterEach(() => place.remove());
+
+  test("every sin has its case, at its place", () => {
+    const named = { tool: TOOL_CASES, step: STEP_CASES, run: RUN_CASES };
+    for (const [on, cases] of Object.entries(named))
+      expect(Object.keys(cases)).toEqual(rows.filter(([, row]) => row.on === on).map(([name]) => name));
+  });
+
+  test("skip-event of PreToolUse", async () => {
+    const script: FakeScript = {
+      steps: [{ tools: [{ shell: "touch ran" }] }],
+      sins: [{ "skip-event": "PreToolUse" }],
+    };
+    const { result } = await play(place, { provider, script, handlers: { PreToolUse: deny } });
+    expect(result).toMatchObject({ outcome: "unenforced", reason: expect.stringMatching(/^unasked: /) });
+  });
+
   const names = rows.filter(([, { providers }]) => providers.includes(provider)).map(([name]) => name);
   test.each(names)("%s", async (name) => {
     const found = casesOf(name);
@@ -48,4 +58,4 @@ describe.each(PROVIDERS)("of %s", (provider) => {
       expect([file, isThere(place, file)]).toEqual([file, isExpected]);
     expect(await leftovers(place)).toEqual([]);
   });
-});
+}
