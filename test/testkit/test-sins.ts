@@ -3,7 +3,7 @@
 
 import { afterEach, beforeEach, expect, test } from "vitest";
 import type { Provider } from "../../src/index.ts";
-import { SINS, type SinName, type SinRow } from "../../src/testkit/index.ts";
+import { type FakeScript, SINS, type SinName, type SinRow } from "../../src/testkit/index.ts";
 import { leftovers, makePlace, type Place } from "../spawn/support.ts";
 import { RUN_CASES, type SinCase, STEP_CASES, TOOL_CASES } from "./sin-cases.ts";
 import { deny, isThere, play, refusalOf } from "./support.ts";
