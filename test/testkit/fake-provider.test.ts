@@ -157,6 +157,40 @@ describe.each(PROVIDERS)("a fake %s", (provider) => {
   });
 });
 
+describe("every option of a run", () => {
+  const common = {
+    model: "some-model",
+    addDirs: ["/opt"],
+    mcpServers: { files: { command: "/bin/true", args: [] } },
+    keepSession: true,
+  };
+  const options = {
+    claude: {
+      ...common,
+      permissionMode: "acceptEdits",
+      tools: ["Bash"],
+      allowedTools: ["Bash"],
+      disallowedTools: ["Read"],
+      maxTurns: 3,
+      extraArgs: ["--effort=high", "--debug", "--no-chrome"],
+    },
+    codex: { ...common, sandbox: "read-only", extraArgs: ["--color=never"] },
+  } as const;
+
+  test.each(PROVIDERS)(
+    "renders flags that a fake %s knows, and its session can be resumed",
+    async (provider) => {
+      await writeFile(join(place.cwd, provider === "claude" ? "CLAUDE.md" : "AGENTS.md"), "be brief\n");
+      const what = { provider, script: touch, options: options[provider] };
+      const { result } = await play(place, what);
+      expect(result).toMatchObject({ outcome: "success", finalText: "done" });
+      const resume = result.providerSessionId ?? "";
+      const again = await play(place, { ...what, options: { ...options[provider], resume } });
+      expect(again.result).toMatchObject({ outcome: "success", providerSessionId: resume });
+    },
+  );
+});
+
 describe("a script in the place of the binary", () => {
   const compile = (options: Partial<CompileOptions>) =>
     compileAgentHooks(
