@@ -65,3 +65,29 @@ describe("the example", () => {
     await import(pathToFileURL(join(root, "examples", "testkit", file)).href);
   });
 });
+
+describe("the code of the fakes", () => {
+  const files = readdirSync(join(root, "src"), { recursive: true, encoding: "utf8" }).filter((file) =>
+    /\.m?[jt]s$/.test(file),
+  );
+  const importsOf = (file: string) =>
+    [
+      ...readFileSync(join(root, "src", file), "utf8").matchAll(
+        /^(?:import|export) (?!type)[^;]*? from "([^"]+)";$|\bimport\("([^"]+)"\)[^.]*\)\./gm,
+      ),
+    ].map(([, named, late]) => (named ?? late) as string);
+
+  test("imports nothing of the code it is there to test", () => {
+    const fakes = files.filter((file) => /^testkit\/(?:fake\/|fake-\w+\.mjs)/.test(file));
+    expect(fakes.length).toBeGreaterThan(20);
+    const foreign = fakes
+      .flatMap(importsOf)
+      .filter((path) => !/^(?:node:.+|zod|smol-toml|.+\.mjs)$/.test(path));
+    expect(foreign).toEqual([]);
+  });
+
+  test("is imported by nothing outside the testkit", () => {
+    const others = files.filter((file) => !file.startsWith("testkit/"));
+    expect(others.filter((file) => importsOf(file).some((path) => path.includes("testkit")))).toEqual([]);
+  });
+});

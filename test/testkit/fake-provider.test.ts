@@ -8,7 +8,7 @@ import { PROVIDERS } from "../../src/profile/events.ts";
 import { createFakeProvider } from "../../src/testkit/index.ts";
 import { FAKE_PROVIDER_MARK } from "../../src/trust/native-binary.ts";
 import { leftovers, makePlace, type Place } from "../spawn/support.ts";
-import { DENIAL, deny, type Handler, isThere, play, rewrite, start } from "./support.ts";
+import { block, DENIAL, deny, type Handler, isThere, play, rewrite, start } from "./support.ts";
 
 let place: Place;
 beforeEach(async () => {
@@ -81,7 +81,7 @@ describe.each(PROVIDERS)("a fake %s", (provider) => {
   });
 
   test("ends a blocked prompt without a step", async () => {
-    const { result } = await play(place, { provider, script: touch, handlers: { UserPromptSubmit: deny } });
+    const { result } = await play(place, { provider, script: touch, handlers: { UserPromptSubmit: block } });
     expect(result).toMatchObject({ outcome: "prompt_blocked", exitCode: 0 });
     expect(isThere(place, "ran")).toBe(false);
   });

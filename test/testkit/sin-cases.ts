@@ -3,7 +3,7 @@
 import type { AgentRun, Provider, RunResult, SpawnOptions } from "../../src/index.ts";
 import type { FakeScript, FakeTool, SinName } from "../../src/testkit/index.ts";
 import { isAlive } from "../spawn/support.ts";
-import { deny, type Handler, type play, rewrite } from "./support.ts";
+import { block, deny, type Handler, type play, rewrite } from "./support.ts";
 
 export interface SinCase {
   readonly script: FakeScript;
@@ -185,7 +185,7 @@ export const RUN_CASES: Cases = {
   },
   "skip-event": {
     script: inRun({ "skip-event": "UserPromptSubmit" }),
-    handlers: { UserPromptSubmit: deny },
+    handlers: { UserPromptSubmit: block },
     ends: success,
     files: { ran: true },
   },
@@ -197,7 +197,7 @@ export const RUN_CASES: Cases = {
   },
   "ignore-prompt-block": {
     script: inRun("ignore-prompt-block"),
-    handlers: { UserPromptSubmit: deny },
+    handlers: { UserPromptSubmit: block },
     ends: { outcome: "prompt_blocked" },
     files: { ran: true },
   },

@@ -22,6 +22,8 @@ export const DENIAL = {
   hookSpecificOutput: { permissionDecision: "deny", permissionDecisionReason: "not today" },
 };
 export const deny: Handler = () => DENIAL;
+/** Says no where no tool is asked about: on a prompt, on Stop. */
+export const block: Handler = () => ({ decision: "block", reason: "not today" });
 export const admit: Handler = () => undefined;
 /** Runs `touch rewritten` in place of every command. */
 export const rewrite: Handler = ({ tool_input: input }) => ({
