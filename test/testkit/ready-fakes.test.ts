@@ -102,6 +102,18 @@ describe("claude", () => {
     expect(hasRun()).toBe(isRun);
   });
 
+  test("goes on without hooks when its settings are cut short, and not when they are missing", async () => {
+    await writeFile(join(folder, "cut.json"), '{"hooks":');
+    expect(await run("claude", ["-p", "x", "--settings=cut.json"], TOUCH)).toMatchObject({
+      status: 0,
+      stderr: "",
+    });
+    expect(await run("claude", ["-p", "x", "--settings=gone.json"], TOUCH)).toMatchObject({
+      status: 1,
+      stdout: "",
+    });
+  });
+
   test("does not know every flag", async () => {
     expect(await run("claude", ["--prompt-file=x"], TOUCH)).toMatchObject({
       status: 1,

@@ -3,10 +3,10 @@
 
 import { afterEach, beforeEach, expect, test } from "vitest";
 import type { Provider } from "../../src/index.ts";
-import { type FakeScript, SINS, type SinName, type SinRow } from "../../src/testkit/index.ts";
+import { SINS, type SinName, type SinRow } from "../../src/testkit/index.ts";
 import { leftovers, makePlace, type Place } from "../spawn/support.ts";
 import { RUN_CASES, type SinCase, STEP_CASES, TOOL_CASES } from "./sin-cases.ts";
-import { deny, isThere, play, refusalOf } from "./support.ts";
+import { isThere, play, refusalOf } from "./support.ts";
 
 const rows = Object.entries(SINS) as [SinName, SinRow][];
 const casesOf = (name: SinName) => ({ ...TOOL_CASES, ...STEP_CASES, ...RUN_CASES })[name];
@@ -24,15 +24,6 @@ export function testSins(provider: Provider): void {
     const named = { tool: TOOL_CASES, step: STEP_CASES, run: RUN_CASES };
     for (const [on, cases] of Object.entries(named))
       expect(Object.keys(cases)).toEqual(rows.filter(([, row]) => row.on === on).map(([name]) => name));
-  });
-
-  test("skip-event of PreToolUse", async () => {
-    const script: FakeScript = {
-      steps: [{ tools: [{ shell: "touch ran" }] }],
-      sins: [{ "skip-event": "PreToolUse" }],
-    };
-    const { result } = await play(place, { provider, script, handlers: { PreToolUse: deny } });
-    expect(result).toMatchObject({ outcome: "unenforced", reason: expect.stringMatching(/^unasked: /) });
   });
 
   const names = rows.filter(([, { providers }]) => providers.includes(provider)).map(([name]) => name);

@@ -2,7 +2,7 @@
 // One start of a fake claude: what its command line and its settings say, and whether its turn was aborted.
 
 import { randomUUID } from "node:crypto";
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { commits, valueOfSin } from "../committed.mjs";
@@ -67,11 +67,14 @@ export function createSession(script, flags, words) {
   return session;
 }
 
+/** @param {string} given */
+const isInline = (given) => given.trim().startsWith("{");
+
 /** A file that cannot be read as an object means no hooks, not an end (docs/providers/claude.md C-4). @param {string | undefined} given */
 function readSettings(given) {
   if (given === undefined) return { settings: undefined, errors: [] };
   try {
-    const settings = JSON.parse(given.trim().startsWith("{") ? given : readFileSync(given, "utf8"));
+    const settings = JSON.parse(isInline(given) ? given : readFileSync(given, "utf8"));
     return { settings, errors: [] };
   } catch (error) {
     return { settings: undefined, errors: [String(error)] };
@@ -84,6 +87,11 @@ export async function openSession(script) {
   const parsed = parseFlags(process.argv.slice(2), known);
   if ("unknown" in parsed) {
     await printError(`error: unknown option '${parsed.unknown}'\n`);
+    return leave(1);
+  }
+  const given = parsed.values.get("--settings")?.at(-1);
+  if (given !== undefined && !isInline(given) && !existsSync(given)) {
+    await printError(`Error: Settings file not found: ${given}\n`);
     return leave(1);
   }
   return createSession(script, parsed.values, parsed.words);
