@@ -1,6 +1,16 @@
+import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
 
+const source = (path: string) => fileURLToPath(new URL(`./src/${path}`, import.meta.url));
+
 export default defineConfig({
+  // The examples import the package by its name; here that is the source.
+  resolve: {
+    alias: [
+      { find: /^agent-bridle$/, replacement: source("index.ts") },
+      { find: /^agent-bridle\/testkit$/, replacement: source("testkit/index.ts") },
+    ],
+  },
   test: {
     include: ["test/**/*.test.ts"],
     testTimeout: 30_000,

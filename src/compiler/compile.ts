@@ -179,8 +179,10 @@ async function probeBinary(
 ): Promise<ProviderBinary | undefined> {
   try {
     const identity = await findProviderBinary(provider, where);
-    const key = `${provider} ${identity.path} ${identity.sha256}`;
-    const version = versions.get(key) ?? (await adapterFor(provider).probe(identity.path)).version;
+    const isNamed = where.binary !== undefined;
+    const key = `${provider} ${isNamed} ${identity.path} ${identity.sha256}`;
+    const version =
+      versions.get(key) ?? (await adapterFor(provider).probe(identity.path, { isNamed })).version;
     versions.set(key, version);
     return { provider, identity, version };
   } catch (error) {

@@ -29,7 +29,10 @@ export async function findProviderBinary(
     throw new AgentHooksRefused([{ code: "provider_not_found", path: "binary", message, hint }]);
   }
   const real = await realpath(found);
-  const native = (await binaryKind(real)) === "native" ? undefined : await nativeBehind(provider, real);
+  const kind = await binaryKind(real);
+  // A fake that was named must never turn into the real CLI beside it: a test would start an agent.
+  const isItself = kind === "native" || (kind === "fake" && binary !== undefined);
+  const native = isItself ? undefined : await nativeBehind(provider, real);
   return identifyFile(native ?? real);
 }
 

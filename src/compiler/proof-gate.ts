@@ -38,6 +38,7 @@ export async function decideProof(options: ProofGateOptions): Promise<ProofDecis
   if (prove === "off") return { prove: "off", ...nothing };
   if (!events.some((event) => capabilityOf(event).role === "gate"))
     return { prove: "not_needed", ...nothing };
+  if (isFake(options.binary)) return { prove: "off", ...nothing, issues: [fakeIssue(options.binary)] };
   const found = await findProof(options);
   if ("issue" in found) return { prove: "proven", ...nothing, issues: [found.issue] };
   const { proof, source } = found;
@@ -58,6 +59,21 @@ export async function decideProof(options: ProofGateOptions): Promise<ProofDecis
     }),
   );
   return { prove: "proven", proof: summary, downgrades, issues };
+}
+
+/** What a fake provider of the testkit says of itself (src/testkit). */
+function isFake({ version }: ProviderBinary): boolean {
+  return version.endsWith("+fake");
+}
+
+function fakeIssue({ provider, identity }: ProviderBinary): Issue {
+  const message = `${identity.path} is a fake ${provider}: there is nothing to prove`;
+  return {
+    code: "provider_unproven",
+    path: "binary",
+    message,
+    hint: 'pass prove: "off" in a test that uses it',
+  };
 }
 
 type Found = { readonly proof: Proof; readonly source: ProofSummary["source"] } | { readonly issue: Issue };

@@ -49,7 +49,7 @@ export async function proveProvider(options: ProveOptions): Promise<Proven> {
   await checkCases(provider, only);
   const path = absolutePath(process.env.PATH ?? "");
   const identity = await findProviderBinary(provider, { binary, cwd: process.cwd(), path });
-  const { version } = await adapterFor(provider).probe(identity.path);
+  const { version } = await adapterFor(provider).probe(identity.path, { isNamed: binary !== undefined });
   const found: ProviderBinary = { provider, identity, version };
   onFound?.({ path: identity.path, version });
   const run = () =>

@@ -1,5 +1,5 @@
 // Asks a provider binary for its version, in an environment that holds nothing of the user's, and refuses what is not native:
-// the npm wrapper stays between us and the CLI and outlives signals.
+// the npm wrapper stays between us and the CLI and outlives signals. A fake of the testkit is taken when the caller named it.
 
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -8,11 +8,16 @@ import { execa } from "execa";
 import { AgentHooksRefused, type RefusalCode } from "../errors.ts";
 import type { Provider } from "../profile/events.ts";
 import { binaryKind } from "../trust/native-binary.ts";
+import type { ProbeOptions } from "./provider.ts";
 
 /** Longest wait for `--version`. */
 const PROBE_TIMEOUT_MS = 20_000;
 
-export async function probeVersion(provider: Provider, binary: string): Promise<{ version: string }> {
+export async function probeVersion(
+  provider: Provider,
+  binary: string,
+  { isNamed }: ProbeOptions,
+): Promise<{ version: string }> {
   const refuse = (code: RefusalCode, message: string, hint: string) => {
     throw new AgentHooksRefused([{ code, path: "binary", message, hint }]);
   };
@@ -22,6 +27,12 @@ export async function probeVersion(provider: Provider, binary: string): Promise<
       "provider_unsupported",
       `${binary} is a script, not the native ${provider} binary`,
       "pass the native binary of the platform package, not the npm wrapper",
+    );
+  } else if (kind === "fake" && !isNamed) {
+    refuse(
+      "provider_unsupported",
+      `${binary} is a fake ${provider} of the testkit, found on PATH`,
+      "a fake is taken only when it is named: pass its path as binary",
     );
   } else if (kind === "other") {
     refuse(

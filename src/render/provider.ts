@@ -189,12 +189,17 @@ export interface StreamParser {
   end(): readonly StreamEvent[];
 }
 
+export interface ProbeOptions {
+  /** The caller named this very file; false when it was found on PATH. Only then is a fake of the testkit accepted. */
+  readonly isNamed: boolean;
+}
+
 export interface ProviderAdapter {
   readonly provider: Provider;
   /** Environment variable names of the provider's own credentials. */
   readonly credentialEnv: readonly string[];
   /** Asks the binary for its version (a short process, isolated env) and says whether it is native. Throws AgentHooksRefused. */
-  probe(binaryPath: string): Promise<{ version: string }>;
+  probe(binaryPath: string, how: ProbeOptions): Promise<{ version: string }>;
   /** Checks at compile what needs no run: events, timeouts, version. Pure. */
   plan(plan: HookPlan): readonly Issue[];
   /** Checks a run's own options, extra arguments and extra environment: `argument_conflict`, `option_invalid`. Pure. */

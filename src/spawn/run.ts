@@ -1,5 +1,6 @@
 // What a caller holds while an agent runs.
 
+import type { Provider } from "../profile/events.ts";
 import type { AgentEvent } from "./events.ts";
 import type { RunResult } from "./result.ts";
 
@@ -8,6 +9,9 @@ export interface AgentRun extends AsyncIterable<AgentEvent>, AsyncDisposable {
   readonly id: string;
   /** Process id of the provider CLI. */
   readonly pid: number;
+  readonly provider: Provider;
+  /** As the started CLI says it; where it does not, as `--version` said it. A fake's ends in `+fake`. */
+  readonly providerVersion: string;
   /** Always resolves, whatever happened. */
   readonly result: Promise<RunResult>;
   /** Clean stop, then KILL after `stopMs`. Resolves with the result. */

@@ -241,7 +241,7 @@ function handOver(
 
 function createRun(
   scope: RunScope,
-  { child, supervision }: LiveRun,
+  { child, supervision, report }: LiveRun,
   queue: EventQueue,
   result: Promise<RunResult>,
 ): AgentRun {
@@ -256,6 +256,8 @@ function createRun(
   return {
     id: scope.runId,
     pid: child.pid,
+    provider: scope.plan.provider,
+    providerVersion: report.providerVersion ?? scope.plan.binary.version,
     result,
     stop,
     interrupt: () => {

@@ -68,6 +68,7 @@ export function superviseChild(options: SuperviseOptions): Supervision {
   let stopCause: StopCause | undefined;
   let hasExited = false;
   let isTruncated = false;
+  let isInterruptAsked = false;
   let lastOutputAt = performance.now();
   const timers: NodeJS.Timeout[] = [];
   const after = (ms: number | undefined, run: () => void) => {
@@ -163,6 +164,9 @@ export function superviseChild(options: SuperviseOptions): Supervision {
       isTruncated = !isWholeJson(rest);
     }
     for (const event of parser.end()) take(event);
+    // codex leaves without a final message when it is interrupted; claude says so in one.
+    if (isInterruptAsked && summary.finalMessage === undefined)
+      stopCause ??= { kind: "interrupted", reason: "interrupt" };
     for (const timer of timers) clearTimeout(timer);
     const extinction = await sweepTree({ groupId: child.groupId, marker });
     child.stdout.destroy();
@@ -177,6 +181,7 @@ export function superviseChild(options: SuperviseOptions): Supervision {
     },
     interrupt() {
       if (stopCause !== undefined || hasExited) return;
+      isInterruptAsked = true;
       askToStop(child, adapter, { hasExited: false });
       after(deadlines.stopMs, () => end({ kind: "interrupted", reason: "interrupt" }));
     },

@@ -2,7 +2,7 @@ import { chmod, mkdir, mkdtemp, realpath, rm, symlink, utimes, writeFile } from 
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
-import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { chainDeadlineMs, deadlineFor } from "../../src/compiler/deadlines.ts";
 import { findProviderBinary } from "../../src/compiler/find-binary.ts";
 import type { CompiledEntry } from "../../src/compiler/plan.ts";
@@ -10,15 +10,16 @@ import { resolveCommand } from "../../src/compiler/resolve-command.ts";
 import { planOf } from "../../src/compiler/token.ts";
 import { type AgentHooksRefused, compileAgentHooks, explain, RenderedHooks } from "../../src/index.ts";
 import { capabilityOf, EVENT_NAMES, PROVIDERS } from "../../src/profile/events.ts";
+import { FAKE_PROVIDER_MARK } from "../../src/trust/native-binary.ts";
 
-// The probe takes native binaries only; the stand-in here is a script.
-vi.mock("../../src/render/probe.ts", () => ({ probeVersion: async () => ({ version: "2.1.332" }) }));
+/** All that a compile asks of a provider. */
+const STAND_IN = `#!${process.execPath}\n${FAKE_PROVIDER_MARK}\nconsole.log("2.1.332+fake");\n`;
 
 let root: string;
 beforeEach(async () => {
   root = await realpath(await mkdtemp(join(tmpdir(), "bridle-compiler-")));
   await put("guard.sh", "#!/bin/sh\n", 0o755);
-  await put("claude", "#!/bin/sh\n", 0o755);
+  await put("claude", STAND_IN, 0o755);
 });
 afterEach(() => rm(root, { recursive: true, force: true }));
 

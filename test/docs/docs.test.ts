@@ -106,7 +106,7 @@ describe("docs/SPAWN.md", () => {
 describe("provider facts", () => {
   const cited = (pattern: RegExp) => {
     const files = readdirSync(join(root, "src"), { recursive: true, encoding: "utf8" });
-    const sources = files.filter((file) => file.endsWith(".ts")).map((file) => read(join("src", file)));
+    const sources = files.filter((file) => /\.m?[jt]s$/.test(file)).map((file) => read(join("src", file)));
     return [...new Set(sources.flatMap((source) => source.match(pattern) ?? []))].sort();
   };
   const rowIds = (path: string) =>

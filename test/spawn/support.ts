@@ -1,12 +1,9 @@
-// Runs of fake CLIs in a home of their own. The home lies outside /tmp, because a run directory there is refused.
+// A home and a working directory for one run of a fake CLI. The home lies outside /tmp, because a run directory there is refused.
 
 import { existsSync, readFileSync } from "node:fs";
 import { mkdir, mkdtemp, readdir, rm } from "node:fs/promises";
 import { homedir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
-import { compileAgentHooks, type FunctionEntry, type SpawnOptions, spawnAgent } from "../../src/index.ts";
-import type { StampedReceipt } from "../../src/receipts/receipt.ts";
 
 export interface Place {
   readonly home: string;
@@ -27,52 +24,6 @@ export async function makePlace(): Promise<Place> {
     env: { PATH: process.env.PATH, HOME: home },
     remove: () => rm(home, { recursive: true, force: true }),
   };
-}
-
-export const fakePath = (name: string) => fileURLToPath(new URL(`../fakes/${name}.mjs`, import.meta.url));
-
-export interface Seen {
-  readonly receipts: StampedReceipt[];
-  /** Outcomes that agent_exit was told, one a call. */
-  readonly exits: string[];
-}
-
-const admit: FunctionEntry["handler"] = () => undefined;
-
-export async function compileFake(
-  fake: string,
-  { cwd }: Place,
-  seen: Seen,
-  handlers: Record<string, FunctionEntry["handler"]> = {},
-) {
-  const noteExit: FunctionEntry["handler"] = ({ outcome }) => {
-    seen.exits.push(String(outcome));
-    return undefined;
-  };
-  const declared = Object.entries({ PreToolUse: admit, agent_exit: noteExit, ...handlers });
-  const declaration = Object.fromEntries(
-    declared.map(([event, handler]) => [event, [{ hooks: [{ type: "function" as const, handler }] }]]),
-  );
-  return compileAgentHooks(declaration, { provider: "claude", cwd, binary: fakePath(fake), prove: "off" });
-}
-
-export async function startFake(
-  fake: string,
-  place: Place,
-  options: Partial<SpawnOptions> & { handlers?: Record<string, FunctionEntry["handler"]> } = {},
-) {
-  const { handlers, ...rest } = options;
-  const seen: Seen = { receipts: [], exits: [] };
-  const hooks = await compileFake(fake, place, seen, handlers);
-  const starting = spawnAgent({
-    hooks,
-    prompt: "hello",
-    cwd: place.cwd,
-    baseEnv: place.env,
-    receiptSink: (line) => void seen.receipts.push(line),
-    ...rest,
-  });
-  return { starting, seen };
 }
 
 /** What runs have left in the state directory. */

@@ -23,7 +23,7 @@ export const claudeAdapter: ProviderAdapter = {
     "ANTHROPIC_BASE_URL",
     "CLAUDE_CODE_OAUTH_TOKEN",
   ],
-  probe: (binary) => probeVersion("claude", binary),
+  probe: (binary, how) => probeVersion("claude", binary, how),
   plan: checkVersion,
   checkOptions,
   materialise,

@@ -12,7 +12,7 @@ import { encodeVerdict } from "./verdict.ts";
 export const codexAdapter: ProviderAdapter = {
   provider: "codex",
   credentialEnv: ["CODEX_API_KEY", "OPENAI_API_KEY", "CODEX_ACCESS_TOKEN"],
-  probe: (binary) => probeVersion("codex", binary),
+  probe: (binary, how) => probeVersion("codex", binary, how),
   plan: () => [],
   checkOptions,
   materialise,

@@ -1,9 +1,0 @@
-#!/usr/bin/env node
-import { serve } from "./claude-protocol.mjs";
-
-serve({
-  onPrompt: () => process.exit(0),
-  change: {
-    get_settings: (truth) => ({ ...truth, sources: [...truth.sources, { source: "userSettings" }] }),
-  },
-});
