@@ -46,7 +46,7 @@ export async function runCase(item: MatrixCase, options: RunCaseOptions): Promis
     durationMs: Math.round(performance.now() - startedAt),
   });
   const run = await onStage(item, options, (play) =>
-    item.via === "handler" ? playHandlerForm(play) : playBridled(play, toDeclaration(item.hooks, play.stage)),
+    item.via === "handler" ? playHandlerForm(play) : playBridled(play, toDeclaration(item, play.stage)),
   );
   if (run.seen.refusal !== undefined && item.expect.refused === undefined)
     return result("refused", `refused: ${[...new Set(run.seen.refusal.codes)].join(", ")}`);
@@ -63,7 +63,7 @@ async function judgeControl(item: MatrixCase, options: RunCaseOptions): Promise<
   const plain: MatrixCase = { ...item, expect: control.expect };
   const { checks } = await onStage(plain, options, async (play) => {
     // The guards' files are there, because the agent may be told to touch them.
-    toDeclaration(item.hooks, play.stage);
+    toDeclaration(item, play.stage);
     return control.how === "bare" ? playBare(play) : playBridled(play, NO_GUARD);
   });
   return checks.filter(({ holds }) => !holds);
