@@ -51,8 +51,11 @@ async function resume(
   declaration: HookDeclaration,
   first: RunResult,
 ): Promise<RunResult> {
-  const again = { ...options, item: { ...options.item, id: `${options.item.id}-resumed` } };
-  return withServer(again, options.item.resume ?? [], (server, prompt) =>
+  const { item } = options;
+  const prompt = item.resume_prompt ?? item.prompt;
+  const asked = prompt === undefined ? {} : { prompt };
+  const again = { ...options, item: { ...item, id: `${item.id}-resumed`, ...asked } };
+  return withServer(again, item.resume ?? [], (server, prompt) =>
     runOnce(again, declaration, server, prompt, { resume: first.providerSessionId ?? "unknown" }),
   );
 }

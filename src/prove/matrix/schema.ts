@@ -139,6 +139,7 @@ const varying = {
   mcp: z.boolean().optional(),
   /** A second run resumes the session of the first one with these steps. */
   resume: z.array(step).optional(),
+  resume_prompt: text.optional(),
   steps: z.array(step).optional(),
   expect: expectation.optional(),
   control: control.optional(),
