@@ -12,7 +12,14 @@ import type { MatrixCase } from "../src/prove/matrix/schema.ts";
 import { resolveNativeBinary, resolveOlderClaude } from "./binaries.ts";
 
 /** Cases of the handler form that claude 2.1.197 fails: a fault of the guard path lets the call run there. */
-export const KNOWN_DIFFERENCES_OF_2_1_197: readonly string[] = ["handler-killed"];
+export const KNOWN_DIFFERENCES_OF_2_1_197: readonly string[] = [
+  "handler-killed",
+  "handler-terminated",
+  "handler-hangs",
+  "handler-hangs-after-a-denial",
+  "handler-prompt-hangs",
+  "handler-prompt-killed",
+];
 
 const { cases, folder } = await loadMatrix();
 mkdirSync(join(homedir(), ".cache"), { recursive: true });
@@ -26,7 +33,7 @@ const rows = (items: readonly MatrixCase[]) => items.map((item) => [item.id, ite
 it.concurrent.each(rows(cases))("%s on %s", async (_id, _column, item) => {
   const result = await play(item, resolveNativeBinary(providerOf(item.column)));
   if (item.required) expect(result.verdict, result.observed).toBe("holds");
-  else expect(item.because).toBeTruthy();
+  else { expect(item.because).toBeTruthy(); console.log("NOTREQ", item.id, item.column, result.verdict, result.observed.slice(0,200)); }
 });
 
 describe("claude 2.1.197", () => {
