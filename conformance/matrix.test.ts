@@ -26,14 +26,16 @@ mkdirSync(join(homedir(), ".cache"), { recursive: true });
 const scratch = mkdtempSync(join(homedir(), ".cache", "bridle-matrix-"));
 afterAll(() => rmSync(scratch, { recursive: true, force: true }));
 
-const play = (item: MatrixCase, binary: string) =>
-  runCase(item, { binary, scratch, folder, networkEnv: {} });
+const play = (item: MatrixCase, binary: string) => runCase(item, { binary, scratch, folder, networkEnv: {} });
 const rows = (items: readonly MatrixCase[]) => items.map((item) => [item.id, item.column, item] as const);
 
 it.concurrent.each(rows(cases))("%s on %s", async (_id, _column, item) => {
   const result = await play(item, resolveNativeBinary(providerOf(item.column)));
   if (item.required) expect(result.verdict, result.observed).toBe("holds");
-  else { expect(item.because).toBeTruthy(); console.log("NOTREQ", item.id, item.column, result.verdict, result.observed.slice(0,200)); }
+  else {
+    expect(item.because).toBeTruthy();
+    console.log("NOTREQ", item.id, item.column, result.verdict, result.observed.slice(0, 200));
+  }
 });
 
 describe("claude 2.1.197", () => {

@@ -123,6 +123,8 @@ const control = z.strictObject({
 });
 
 const varying = {
+  /** Part of the core set: what a blocking hook relies on. */
+  core: z.boolean().optional(),
   via: z.enum(["bridle", "handler"]).optional(),
   hooks: z.record(text, z.array(hook)).optional(),
   /** A declaration word for word, beside `hooks`: for what must be refused. */
@@ -159,8 +161,6 @@ export const caseSchema = z.strictObject({
   event: z.union([eventName, z.literal("any")]),
   /** Profile section, divergence (`Dv1-5`) or measured fact (`C-12`, `X-9`) it shows. */
   rule: texts.min(1),
-  /** Part of the core set: what a blocking hook relies on. */
-  core: z.boolean().optional(),
   /** First version of a CLI for which it was measured to hold. */
   since: z.partialRecord(z.enum(["claude", "codex"]), text).optional(),
   columns: z.array(z.enum(COLUMN_NAMES)).min(1),
