@@ -1,24 +1,55 @@
-// The matrix against the pinned CLIs: one test a case and column.
+// The matrix against the pinned CLIs: one test a case and column. And against claude 2.1.197, which ignores `onFailure`: there
+// every guarded run must be refused, and what its handler form gets wrong is listed.
 
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
-import { afterAll, expect, it } from "vitest";
+import { afterAll, describe, expect, it } from "vitest";
 import { loadMatrix } from "../src/prove/matrix/load.ts";
 import { providerOf } from "../src/prove/matrix/play.ts";
 import { runCase } from "../src/prove/matrix/run-case.ts";
-import { resolveNativeBinary } from "./binaries.ts";
+import type { MatrixCase } from "../src/prove/matrix/schema.ts";
+import { resolveNativeBinary, resolveOlderClaude } from "./binaries.ts";
+
+/** Cases of the handler form that claude 2.1.197 fails: a fault of the guard path lets the call run there. */
+export const KNOWN_DIFFERENCES_OF_2_1_197: readonly string[] = [
+  "handler-killed",
+  "handler-terminated",
+  "handler-hangs",
+  "handler-hangs-after-a-denial",
+  "handler-prompt-hangs",
+  "handler-prompt-killed",
+];
 
 const { cases, folder } = await loadMatrix();
 mkdirSync(join(homedir(), ".cache"), { recursive: true });
 const scratch = mkdtempSync(join(homedir(), ".cache", "bridle-matrix-"));
 afterAll(() => rmSync(scratch, { recursive: true, force: true }));
 
-it.concurrent.each(cases.map((item) => [item.id, item.column, item] as const))(
-  "%s on %s",
-  async (_id, _column, item) => {
-    const binary = resolveNativeBinary(providerOf(item.column));
-    const result = await runCase(item, { binary, scratch, folder, networkEnv: {} });
-    if (item.required) expect(result).toMatchObject({ verdict: "holds" });
-  },
-);
+const play = (item: MatrixCase, binary: string) => runCase(item, { binary, scratch, folder, networkEnv: {} });
+const rows = (items: readonly MatrixCase[]) => items.map((item) => [item.id, item.column, item] as const);
+
+it.concurrent.each(rows(cases))("%s on %s", async (_id, _column, item) => {
+  const result = await play(item, resolveNativeBinary(providerOf(item.column)));
+  if (item.required) expect(result.verdict, result.observed).toBe("holds");
+});
+
+describe("claude 2.1.197", () => {
+  const ofClaude = cases.filter(({ column }) => column === "claude");
+
+  it.concurrent.each(rows(ofClaude))("%s on %s", async (id, _column, item) => {
+    const result = await play(item, resolveOlderClaude());
+    if (item.via === "handler") {
+      const expected = KNOWN_DIFFERENCES_OF_2_1_197.includes(id) ? "fails" : "holds";
+      expect(result.verdict, result.observed).toBe(expected);
+    } else {
+      const expected = item.expect.refused === undefined ? "refused" : "holds";
+      expect(result.verdict, result.observed).toBe(expected);
+    }
+  });
+
+  it("lists only cases that exist", () => {
+    const ids = ofClaude.map(({ id }) => id);
+    expect(KNOWN_DIFFERENCES_OF_2_1_197.filter((id) => !ids.includes(id))).toEqual([]);
+  });
+});

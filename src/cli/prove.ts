@@ -99,19 +99,20 @@ const MARKS: Readonly<Record<ProvenCase["verdict"], string>> = {
   unclear: "UNCLEAR",
 };
 
+const INDENT = " ".repeat(9);
+
 /** The table for a terminal, one string a line. */
 export function describeProof(proof: Proof, path: string | undefined): string[] {
   const { provider, version, cases, durationMs, network, set, platform } = proof;
-  const width = Math.max(4, ...cases.map(({ id, column }) => nameOf({ id, column }, provider).length));
   const rows = cases.flatMap((item) => {
-    const mark = item.required || item.verdict === "holds" ? MARKS[item.verdict] : "no";
-    const line = `${mark.padEnd(8)}${nameOf(item, provider).padEnd(width + 2)}${item.title} [${item.rule.join(", ")}]`;
-    const detail = item.verdict === "holds" ? [] : [`${" ".repeat(10)}seen: ${item.observed}`];
-    const because =
-      item.because === undefined || item.verdict === "holds"
-        ? []
-        : [`${" ".repeat(10)}known: ${item.because}`];
-    return [line, ...detail, ...because];
+    const { required, verdict, title, rule, observed, because } = item;
+    const mark = required || verdict === "holds" ? MARKS[verdict] : "no";
+    const known = because === undefined || verdict === "holds" ? [] : [`${INDENT}known: ${because}`];
+    return [
+      `${mark.padEnd(9)}${title}`,
+      `${INDENT}${nameOf(item, provider)} | ${rule.join(", ")} | ${observed}`,
+      ...known,
+    ];
   });
   const required = cases.filter((item) => item.required);
   const broken = required.filter(isBroken);

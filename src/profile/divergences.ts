@@ -8,7 +8,7 @@ export interface Divergence {
   readonly codex: string;
   readonly bridle: string;
   readonly why: string;
-  /** Titles of the conformance cases that show it. */
+  /** Ids of the matrix cases that show it. */
   readonly shownBy: string;
 }
 
@@ -21,7 +21,7 @@ export const DIVERGENCES: readonly Divergence[] = [
     bridle:
       "one envelope: session_id, harness, profile and run_id are ours; the provider's id is provider_session_id; the rest passes through",
     why: "one guard must work under both",
-    shownBy: "envelope",
+    shownBy: "whole-run-in-order, shell-call-fires, subagent-envelope",
   },
   {
     id: "Dv1-2",
@@ -31,7 +31,7 @@ export const DIVERGENCES: readonly Divergence[] = [
     bridle:
       "names stay the provider's own; tool_kind, tool_command and tool_paths are added, and matchers may say kind:shell",
     why: "a renamed tool would make other people's guards miss",
-    shownBy: "envelope",
+    shownBy: "shell-call-fires, edit-call-fires, mcp-call-fires, matcher-of-two-kinds",
   },
   {
     id: "Dv1-3",
@@ -40,7 +40,7 @@ export const DIVERGENCES: readonly Divergence[] = [
     codex: "a shell string only",
     bridle: "argv only; a string refuses",
     why: "a shell re-reads what the declaration says",
-    shownBy: "compile",
+    shownBy: "refuses-a-command-as-text",
   },
   {
     id: "Dv1-4",
@@ -49,7 +49,7 @@ export const DIVERGENCES: readonly Divergence[] = [
     codex: "the call runs",
     bridle: "the call is denied, whatever on_failure says; our deadline ends before the provider's",
     why: "a guard that did not answer did not clear the action",
-    shownBy: "hang",
+    shownBy: "guard-hangs, guard-hangs-when-open, prompt-guard-hangs, handler-hangs",
   },
   {
     id: "Dv1-5",
@@ -58,7 +58,8 @@ export const DIVERGENCES: readonly Divergence[] = [
     codex: "the same",
     bridle: "denied and quoted; on_failure: open restores the providers' reading for one entry",
     why: "a guard that crashed did not clear the action",
-    shownBy: "exit 1, exit 126, exit 127, SIGKILL, broken JSON, noise before JSON, 5 MB output",
+    shownBy:
+      "guard-exits-1, guard-exits-126, guard-exits-127, guard-killed, guard-prints-broken-json, guard-prints-noise-first, guard-prints-too-much, open-guard-exits-1, handler-killed",
   },
   {
     id: "Dv1-6",
@@ -67,7 +68,7 @@ export const DIVERGENCES: readonly Divergence[] = [
     codex: "grants nothing that was seen, but is needed for a rewrite",
     bridle: "rendered as no decision unless the entry says grants: true",
     why: "a guard narrows; it must not widen",
-    shownBy: "allow",
+    shownBy: "allow-does-not-widen, allow-that-grants, rewrite-does-not-widen",
   },
   {
     id: "Dv1-7",
@@ -76,7 +77,7 @@ export const DIVERGENCES: readonly Divergence[] = [
     codex: "always sent",
     bridle: "present when the provider or the caller named one, else omitted",
     why: "a field that is not known is omitted, never invented",
-    shownBy: "envelope",
+    shownBy: "prompt-fires, prompt-without-a-model",
   },
   {
     id: "Dv1-8",
@@ -85,7 +86,7 @@ export const DIVERGENCES: readonly Divergence[] = [
     codex: "PreToolUse: the call runs",
     bridle: "on a gate it denies as a misplaced decision; elsewhere it is logged and ignored",
     why: "the author wanted a stop and neither provider gives one",
-    shownBy: "interpret",
+    shownBy: "guard-says-continue-false, prompt-guard-says-continue-false",
   },
   {
     id: "Dv1-9",
@@ -95,7 +96,7 @@ export const DIVERGENCES: readonly Divergence[] = [
     bridle:
       "one after another in declaration order; each sees the previous rewrite; the first deny ends the chain",
     why: "a race is not a policy",
-    shownBy: "chain",
+    shownBy: "equal-hooks-run-one-after-another, rewrite-then-see, first-denial-ends-the-chain",
   },
   {
     id: "Dv1-10",
@@ -104,7 +105,7 @@ export const DIVERGENCES: readonly Divergence[] = [
     codex: "no cap: 269 model calls in 6 s were measured",
     bridle: "more than 8 consecutive blocks end the run",
     why: "an endless loop costs money",
-    shownBy: "stop",
+    shownBy: "stop-for-ever",
   },
   {
     id: "Dv1-11",
@@ -113,6 +114,6 @@ export const DIVERGENCES: readonly Divergence[] = [
     codex: "PostToolUse, with no status",
     bridle: "PostToolUseFailure refuses on codex as event_unsupported",
     why: "there is nothing to derive it from",
-    shownBy: "compile",
+    shownBy: "failed-call-fires, failed-call-fires-on-codex, refuses-failed-calls-on-codex",
   },
 ];

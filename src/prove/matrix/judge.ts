@@ -31,6 +31,10 @@ export function judge(expect: Expectation, seen: Observation, stage: Stage): Che
     check("the model was told", words, excerpt(seen.told), seen.told.includes(expand(words)));
   for (const words of expect.untold ?? [])
     check("the model was not told", words, excerpt(seen.told), !seen.told.includes(expand(words)));
+  for (const words of expect.sent ?? [])
+    check("the model was sent", words, "nothing of it", seen.sent.includes(expand(words)));
+  for (const words of expect.unsent ?? [])
+    check("the model was not sent", words, "just that", !seen.sent.includes(expand(words)));
   for (const name of expect.offered ?? []) check("tool offered", name, seen.offered, has(seen.offered, name));
   for (const name of expect.unoffered ?? [])
     check("tool not offered", name, seen.offered, !has(seen.offered, name));
@@ -53,7 +57,14 @@ export function judge(expect: Expectation, seen: Observation, stage: Stage): Che
   if (expect.failed !== undefined) check("hooks failed", expect.failed, seen.hooks?.failed);
   if (expect.model_calls !== undefined) check("model calls", expect.model_calls, seen.modelCalls);
   for (const code of expect.warnings ?? [])
-    check("warning", code, seen.warnings, seen.warnings.includes(code));
+    check(
+      "warning",
+      code,
+      seen.warnings,
+      seen.warnings.some((warning) => warning.includes(expand(code))),
+    );
+  for (const words of expect.receipt ?? [])
+    check("receipt", words, excerpt(seen.receipt), seen.receipt.includes(expand(words)));
   return checks;
 }
 
@@ -92,8 +103,12 @@ function envelopeProblem(line: string): string | undefined {
   }
 }
 
+/** Stands for a field that is not there. */
+const ABSENT = "%absent%";
+
 /** Objects and lists by their named parts; a string that starts with `~` is a part of the text. */
 function contains(value: Json | undefined, part: Json): boolean {
+  if (part === ABSENT) return value === undefined;
   if (typeof part === "string" && part.startsWith("~"))
     return typeof value === "string" && value.includes(part.slice(1));
   if (Array.isArray(part))

@@ -58,6 +58,8 @@ function forColumn({ on, columns: _columns, ...source }: MatrixCaseSource, colum
   const { expect = {}, via = "bridle", required = true } = merged;
   if (via === "handler" && merged.shim === undefined)
     throw new Error(`case ${source.id}: via handler needs a shim`);
+  if (!required && merged.because === undefined)
+    throw new Error(`case ${source.id}: not required on ${column} needs a because`);
   return { ...merged, column, expect, via, required };
 }
 

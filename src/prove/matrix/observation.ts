@@ -9,9 +9,14 @@ export interface Observation {
   readonly outcome: string | undefined;
   readonly reason: string;
   readonly hooks: Readonly<HookCounts> | undefined;
+  /** `code: message` each. */
   readonly warnings: readonly string[];
+  /** The receipt file; "" when there is none. */
+  readonly receipt: string;
   /** Everything the model was told, by anyone. */
   readonly told: string;
+  /** Every request the model's server was sent, as text. */
+  readonly sent: string;
   readonly offered: readonly string[];
   readonly modelCalls: number;
 }

@@ -7,8 +7,9 @@ import { sweepTree } from "../../spawn/stop.ts";
 import { loopbackProvider } from "../provider-env.ts";
 import { endOf } from "./end-of-child.ts";
 import type { Observation } from "./observation.ts";
-import { baseEnv, MODELS, type PlayOptions, providerOf, seenBy, withServer } from "./play.ts";
+import { baseEnv, type PlayOptions, providerOf, seenBy, withServer } from "./play.ts";
 import type { ColumnName } from "./schema.ts";
+import { MODELS } from "./translate.ts";
 
 /** As a user starts the CLI, every hook it finds trusted: shows that what a case plants does something. */
 export async function playBare(options: PlayOptions): Promise<Observation> {
@@ -33,6 +34,7 @@ export async function playBare(options: PlayOptions): Promise<Observation> {
       reason,
       hooks: undefined,
       warnings: [],
+      receipt: "",
     };
   });
 }

@@ -1,5 +1,6 @@
 // Plays a case through Bridle: compile, spawn, to the end.
 
+import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { compileAgentHooks } from "../../compiler/compile.ts";
 import type { HookDeclaration } from "../../declaration/types.ts";
@@ -11,8 +12,8 @@ import { spawnAgent } from "../../spawn/spawn-agent.ts";
 import type { ModelServer } from "../loopback-server.ts";
 import { loopbackProvider } from "../provider-env.ts";
 import type { Observation } from "./observation.ts";
-import { baseEnv, MODELS, type PlayOptions, providerOf, seenBy, toolPath, withServer } from "./play.ts";
-import { defaultOptions } from "./translate.ts";
+import { baseEnv, type PlayOptions, providerOf, seenBy, toolPath, withServer } from "./play.ts";
+import { runOptions } from "./translate.ts";
 
 /** No hook that the provider fires: shows what happens without a guard. */
 export const NO_GUARD: HookDeclaration = {
@@ -33,12 +34,13 @@ export async function playBridled(options: PlayOptions, declaration: HookDeclara
         outcome: last.outcome,
         reason: last.reason,
         hooks: last.hooks,
-        warnings: last.warnings.map(({ code }) => code),
+        warnings: last.warnings.map(({ code, message }) => `${code}: ${message}`),
+        receipt: last.receiptPath === undefined ? "" : await readFile(last.receiptPath, "utf8"),
       };
     } catch (error) {
       if (!(error instanceof AgentHooksRefused)) throw error;
       const refusal = { codes: error.issues.map(({ code }) => code), message: error.message };
-      const nothing = { outcome: undefined, reason: "", hooks: undefined, warnings: [] };
+      const nothing = { outcome: undefined, reason: "", hooks: undefined, warnings: [], receipt: "" };
       return { ...seenBy(server), ...nothing, refusal };
     }
   });
@@ -49,8 +51,11 @@ async function resume(
   declaration: HookDeclaration,
   first: RunResult,
 ): Promise<RunResult> {
-  const again = { ...options, item: { ...options.item, id: `${options.item.id}-resumed` } };
-  return withServer(again, options.item.resume ?? [], (server, prompt) =>
+  const { item } = options;
+  const prompt = item.resume_prompt ?? item.prompt;
+  const asked = prompt === undefined ? {} : { prompt };
+  const again = { ...options, item: { ...item, id: `${item.id}-resumed`, ...asked } };
+  return withServer(again, item.resume ?? [], (server, prompt) =>
     runOnce(again, declaration, server, prompt, { resume: first.providerSessionId ?? "unknown" }),
   );
 }
@@ -76,14 +81,12 @@ async function runOnce(
     hooks,
     prompt,
     cwd: stage.project,
-    model: MODELS[item.column],
     baseEnv: baseEnv(options, server.url),
     passEnv: Object.keys(options.networkEnv),
     ...(options.signal === undefined ? {} : { signal: options.signal }),
-    ...defaultOptions(item.column, providerConfig),
     ...(item.mcp === true ? { mcpServers: mcpServers(folder) } : {}),
     ...(item.resume === undefined ? {} : { keepSession: true }),
-    ...stage.expand({ ...item.options }),
+    ...runOptions(item, stage, providerConfig),
     ...more,
   } as SpawnOptions);
   for await (const _event of run); // takes the events, so that the provider is never held up

@@ -2,38 +2,33 @@
 
 import { mkdir, writeFile } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
-import { compileAgentHooks } from "../../compiler/compile.ts";
-import { planOf } from "../../compiler/token.ts";
+import type { HookPlan } from "../../compiler/plan.ts";
+import type { EventName } from "../../profile/events.ts";
 import type { RenderedRun } from "../../render/provider.ts";
 import { adapterFor } from "../../render/registry.ts";
 import { startChild } from "../../spawn/child.ts";
 import { buildAgentEnvironment } from "../../spawn/environment.ts";
 import { createLineFramer } from "../../spawn/frame.ts";
 import { sweepTree } from "../../spawn/stop.ts";
+import { identifyFile } from "../../trust/identity.ts";
 import { loopbackProvider } from "../provider-env.ts";
 import { endOf } from "./end-of-child.ts";
 import type { Observation } from "./observation.ts";
-import { baseEnv, MODELS, type PlayOptions, providerOf, seenBy, withServer } from "./play.ts";
-import { defaultOptions } from "./translate.ts";
+import { baseEnv, type PlayOptions, providerOf, seenBy, toolPath, withServer } from "./play.ts";
+import type { MatrixCase } from "./schema.ts";
+import type { Stage } from "./stage.ts";
+import { runOptions } from "./translate.ts";
 
 /** In the rendered form, with the case's `shim` in the place of Bridle's: shows what the CLI makes of a broken guard path. */
 export async function playHandlerForm(options: PlayOptions): Promise<Observation> {
-  const { item, stage, binary } = options;
+  const { item, stage } = options;
   const provider = providerOf(item.column);
   const adapter = adapterFor(provider);
-  const declaration = Object.fromEntries(
-    Object.keys(item.hooks ?? { PreToolUse: [] }).map((event) => [
-      event,
-      [{ hooks: [{ type: "function" as const, handler: () => undefined, timeout: 1 }] }],
-    ]),
-  );
-  const token = await compileAgentHooks(declaration, { provider, cwd: stage.project, binary, prove: "off" });
-  const plan = planOf(token);
   const runDir = join(stage.root, "run");
   const shimPath = join(runDir, "s", "shim");
-  await mkdir(dirname(shimPath), { recursive: true });
-  await mkdir(join(runDir, "home"));
-  await writeFile(shimPath, `${stage.expand(item.shim ?? "")}\n`, { mode: 0o500 });
+  await mkdir(join(runDir, "home"), { recursive: true });
+  await placeShim(shimPath, item, stage);
+  const plan = await planFor(item, stage);
   return withServer(options, item.steps ?? [], async (server, prompt) => {
     const { providerConfig } = loopbackProvider(provider, server.url);
     const context = {
@@ -46,8 +41,7 @@ export async function playHandlerForm(options: PlayOptions): Promise<Observation
       options: {
         cwd: stage.project,
         configHome: "run" as const,
-        model: MODELS[item.column],
-        ...defaultOptions(item.column, providerConfig),
+        ...runOptions(item, stage, providerConfig),
       },
       marker: item.id,
       projectRoot: stage.project,
@@ -57,8 +51,34 @@ export async function playHandlerForm(options: PlayOptions): Promise<Observation
       await writeFile(join(runDir, path), content, { mode });
     const { bytes, end } = adapter.encodePrompt(prompt, context);
     const settled = await runCli(options, { rendered, url: server.url, input: bytes, closesStdin: end });
-    return { ...seenBy(server), refusal: undefined, hooks: undefined, warnings: [], ...settled };
+    return { ...seenBy(server), refusal: undefined, hooks: undefined, warnings: [], receipt: "", ...settled };
   });
+}
+
+async function placeShim(path: string, { shim = "" }: MatrixCase, stage: Stage): Promise<void> {
+  await mkdir(dirname(path));
+  if (typeof shim === "string") await writeFile(path, `${stage.expand(shim)}\n`, { mode: 0o500 });
+  else if (shim.is === "directory") await mkdir(path);
+  else if (shim.is === "empty") await writeFile(path, "", { mode: 0o500 });
+}
+
+/** What rendering reads, without compile's own checks: what a CLI does that compile would refuse is to be seen, too. */
+async function planFor({ column, hooks = { PreToolUse: [] } }: MatrixCase, stage: Stage): Promise<HookPlan> {
+  const events = Object.keys(hooks) as EventName[];
+  const provider = providerOf(column);
+  return {
+    provider,
+    binary: { provider, identity: await identifyFile("/bin/sh"), version: "0.0.0" },
+    projectRoot: stage.project,
+    entries: [],
+    events,
+    deadlines: Object.fromEntries(events.map((event) => [event, { providerSeconds: 3, shimSeconds: 2 }])),
+    hookPath: toolPath(),
+    prove: "off",
+    proof: undefined,
+    downgrades: [],
+    digest: "",
+  };
 }
 
 /** To its final message and exit; nothing but the clock ends it, so that what did not happen was kept from happening by the CLI. */

@@ -6,12 +6,7 @@ import { RUN_MARKER } from "../../spawn/environment.ts";
 import { startAnthropicServer } from "../anthropic-server.ts";
 import type { ModelServer } from "../loopback-server.ts";
 import { startOpenaiServer } from "../openai-server.ts";
-import {
-  CLAUDE_MODEL,
-  CODEX_CLASSIC_MODEL,
-  CODEX_CODE_MODE_MODEL,
-  loopbackProvider,
-} from "../provider-env.ts";
+import { loopbackProvider } from "../provider-env.ts";
 import { scriptToken } from "../script.ts";
 import type { Observation } from "./observation.ts";
 import type { ColumnName, MatrixCase, StepSource } from "./schema.ts";
@@ -33,12 +28,6 @@ export function providerOf(column: ColumnName): Provider {
   return column === "claude" ? "claude" : "codex";
 }
 
-export const MODELS: Readonly<Record<ColumnName, string>> = {
-  claude: CLAUDE_MODEL,
-  codex: CODEX_CLASSIC_MODEL,
-  "codex-code-mode": CODEX_CODE_MODE_MODEL,
-};
-
 /** Longest that a run without Bridle's own deadlines may take. */
 export const LONGEST_MS = 30_000;
 
@@ -50,7 +39,7 @@ export async function withServer<T>(
   const token = scriptToken(`case-${item.id}`);
   const start = item.column === "claude" ? startAnthropicServer : startOpenaiServer;
   await using server = await start({ scripts: { [token]: toScript(steps, item.column, stage) } });
-  return await play(server, `Please go on. ${token}`);
+  return await play(server, `${stage.expand(item.prompt ?? "Please go on.")} ${token}`);
 }
 
 export function toolPath(): string {
@@ -70,9 +59,10 @@ export function baseEnv({ item, stage, networkEnv }: PlayOptions, url: string): 
   };
 }
 
-export function seenBy(server: ModelServer): Pick<Observation, "told" | "offered" | "modelCalls"> {
+export function seenBy(server: ModelServer): Pick<Observation, "told" | "sent" | "offered" | "modelCalls"> {
   return {
     told: [...server.userTexts(), ...server.toolResults().values()].join("\n"),
+    sent: JSON.stringify(server.requests.map(({ body }) => body)),
     offered: server.offeredTools(),
     modelCalls: server.modelCalls,
   };

@@ -53,9 +53,7 @@ export async function runCase(item: MatrixCase, options: RunCaseOptions): Promis
   let run: Played;
   try {
     run = await onStage(item, options, (play) =>
-      item.via === "handler"
-        ? playHandlerForm(play)
-        : playBridled(play, toDeclaration(item.hooks, play.stage)),
+      item.via === "handler" ? playHandlerForm(play) : playBridled(play, toDeclaration(item, play.stage)),
     );
   } catch (error) {
     options.signal?.throwIfAborted();
@@ -76,7 +74,7 @@ async function judgeControl(item: MatrixCase, options: RunCaseOptions): Promise<
   const plain: MatrixCase = { ...item, expect: control.expect };
   const { checks } = await onStage(plain, options, async (play) => {
     // The guards' files are there, because the agent may be told to touch them.
-    toDeclaration(item.hooks, play.stage);
+    toDeclaration(item, play.stage);
     return control.how === "bare" ? playBare(play) : playBridled(play, NO_GUARD);
   });
   return checks.filter(({ holds }) => !holds);
@@ -114,8 +112,8 @@ function describe(checks: readonly Check[]): string {
 function summarise({ kind, expect }: MatrixCase, seen: Observation): string {
   if (expect.refused !== undefined) return `refused: ${expect.refused}`;
   const files = [
-    ...(expect.absent ?? []).map((name) => `no ${name}`),
-    ...(expect.present ?? []).map((name) => `${name} is there`),
+    ...(expect.absent ?? []).map((name) => `${name} was not made`),
+    ...(expect.present ?? []).map((name) => `${name} was made`),
   ];
   const told = (expect.told ?? []).length > 0 ? ["the model was told"] : [];
   const ended = seen.outcome === undefined || seen.outcome === "ok" ? [] : [seen.outcome];

@@ -84,6 +84,9 @@ const expectation = z.strictObject({
   /** Text the model must have been told, or must not. */
   told: texts.optional(),
   untold: texts.optional(),
+  /** Text anywhere in what the model's server was sent: instructions and tool descriptions too. */
+  sent: texts.optional(),
+  unsent: texts.optional(),
   /** Tools the model must have been offered, or must not. A `*` at the end stands for any ending. */
   offered: texts.optional(),
   unoffered: texts.optional(),
@@ -93,7 +96,10 @@ const expectation = z.strictObject({
   unnoted: texts.optional(),
   /** Lines of a file in the notes folder. */
   lines: z.record(text, z.number().int()).optional(),
-  /** Envelopes recorded one a line in a notes file: each fits the profile's schema; those listed occur, in this order. */
+  /**
+   * Envelopes recorded one a line in a notes file: each fits the profile's schema; those listed occur, in this order. `~words` is a
+   * part of a text, `%absent%` a field that must not be there.
+   */
   envelopes: z.record(text, z.array(jsonObject)).optional(),
   outcome: text.optional(),
   /** Regular expression the reason of the outcome must match. */
@@ -103,7 +109,10 @@ const expectation = z.strictObject({
   denied: z.number().int().optional(),
   failed: z.number().int().optional(),
   model_calls: z.number().int().optional(),
+  /** Parts of `code: message` of a warning in the result. */
   warnings: texts.optional(),
+  /** Parts of the receipt file. */
+  receipt: texts.optional(),
 });
 export type Expectation = z.infer<typeof expectation>;
 
@@ -114,18 +123,25 @@ const control = z.strictObject({
 });
 
 const varying = {
+  /** Part of the core set: what a blocking hook relies on. */
+  core: z.boolean().optional(),
   via: z.enum(["bridle", "handler"]).optional(),
   hooks: z.record(text, z.array(hook)).optional(),
-  /** `via: handler`: what stands in the shim's place. */
-  shim: text.optional(),
+  /** A declaration word for word, beside `hooks`: for what must be refused. */
+  declaration: jsonObject.optional(),
+  /** `via: handler`: what stands in the shim's place. Its arguments are EVENT, seconds, GATE or OTHER; it admits by exit 90. */
+  shim: z.union([text, z.strictObject({ is: z.enum(["missing", "empty", "directory"]) })]).optional(),
+  /** What the user asks, before the script's token. */
+  prompt: text.optional(),
   plant: z.array(plant).optional(),
   /** Variables of the environment Bridle is called in. */
   env: z.record(text, text).optional(),
-  /** Options of `spawnAgent`. */
+  /** Options of `spawnAgent`; `null` takes away what every run gets. With `via: handler` they are not checked. */
   options: jsonObject.optional(),
   mcp: z.boolean().optional(),
   /** A second run resumes the session of the first one with these steps. */
   resume: z.array(step).optional(),
+  resume_prompt: text.optional(),
   steps: z.array(step).optional(),
   expect: expectation.optional(),
   control: control.optional(),
@@ -145,8 +161,6 @@ export const caseSchema = z.strictObject({
   event: z.union([eventName, z.literal("any")]),
   /** Profile section, divergence (`Dv1-5`) or measured fact (`C-12`, `X-9`) it shows. */
   rule: texts.min(1),
-  /** Part of the core set: what a blocking hook relies on. */
-  core: z.boolean().optional(),
   /** First version of a CLI for which it was measured to hold. */
   since: z.partialRecord(z.enum(["claude", "codex"]), text).optional(),
   columns: z.array(z.enum(COLUMN_NAMES)).min(1),

@@ -3,7 +3,8 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { HookDeclaration, HookEntry, HookGroup } from "../../declaration/types.ts";
-import type { JsonObject } from "../../json.ts";
+import { isJsonObject, type JsonObject } from "../../json.ts";
+import { CLAUDE_MODEL, CODEX_CLASSIC_MODEL, CODEX_CODE_MODE_MODEL } from "../provider-env.ts";
 import type { ModelScript, ModelStep, ToolUse } from "../script.ts";
 import type { ColumnName, HookSource, MatrixCase, StepSource, ToolSource } from "./schema.ts";
 import type { Stage } from "./stage.ts";
@@ -40,7 +41,10 @@ function toTool(tool: ToolSource, column: ColumnName, stage: Stage): ToolUse {
 }
 
 /** Writes the guards' scripts and returns the declaration that names them. */
-export function toDeclaration(hooks: MatrixCase["hooks"], stage: Stage): HookDeclaration {
+export function toDeclaration(
+  { hooks, declaration }: Pick<MatrixCase, "hooks" | "declaration">,
+  stage: Stage,
+): HookDeclaration {
   let count = 0;
   const toGroup = (source: HookSource): HookGroup => {
     const { matcher, timeout, on_failure, grants } = source;
@@ -53,7 +57,8 @@ export function toDeclaration(hooks: MatrixCase["hooks"], stage: Stage): HookDec
     };
     return { ...(matcher === undefined ? {} : { matcher }), hooks: [entry] };
   };
-  return Object.fromEntries(Object.entries(hooks ?? {}).map(([event, list]) => [event, list.map(toGroup)]));
+  const written = Object.entries(hooks ?? {}).map(([event, list]) => [event, list.map(toGroup)]);
+  return { ...Object.fromEntries(written), ...stage.expand({ ...declaration }) };
 }
 
 function writeGuard({ sh, answer, in_project }: HookSource, stage: Stage, index: number): string[] {
@@ -68,9 +73,25 @@ function writeGuard({ sh, answer, in_project }: HookSource, stage: Stage, index:
   return ["/bin/sh", path, stage.notes];
 }
 
-/** What every run of a case gets, so that nothing but the guard keeps a call from running. */
-export function defaultOptions(column: ColumnName, providerConfig: JsonObject): JsonObject {
-  if (column === "claude") return { allowedTools: ["Bash", "Write", "Edit", "Agent", "mcp__files__touch"] };
-  // The sandbox is off but where it is the subject: not every host lets codex build one.
-  return { sandbox: "danger-full-access", providerConfig };
+export const MODELS: Readonly<Record<ColumnName, string>> = {
+  claude: CLAUDE_MODEL,
+  codex: CODEX_CLASSIC_MODEL,
+  "codex-code-mode": CODEX_CODE_MODE_MODEL,
+};
+
+/** What every run of a case gets, so that nothing but the guard keeps a call from running, and the case's own options over it. */
+export function runOptions({ column, options }: MatrixCase, stage: Stage, provider: JsonObject): JsonObject {
+  const base: JsonObject =
+    column === "claude"
+      ? { allowedTools: ["Bash", "Write", "Edit", "Agent", "mcp__files__touch"] }
+      : // The sandbox is off but where it is the subject: not every host lets codex build one.
+        { sandbox: "danger-full-access" };
+  const { providerConfig, ...own } = stage.expand({ ...options });
+  const merged: JsonObject = { ...base, model: MODELS[column], ...own };
+  const config = { ...provider, ...(isJsonObject(providerConfig) ? providerConfig : {}) };
+  const kept = Object.entries(merged).filter(([, value]) => value !== null);
+  return {
+    ...Object.fromEntries(kept),
+    ...(Object.keys(config).length > 0 ? { providerConfig: config } : {}),
+  };
 }
