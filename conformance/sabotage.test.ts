@@ -44,7 +44,7 @@ const BROKEN_BUILDS: readonly BrokenPart[] = [
     "the shim exits 0 in silence",
     { file: SHIM, from: "PATH=/usr/bin:/bin LC_ALL=C", to: "exit 0\nPATH=/usr/bin:/bin LC_ALL=C" },
     ["claude", "codex"],
-    ["allow-runs", "unguarded-calls-run", "rewrite-shell"],
+    ["parallel-calls", "rewrite-shell"],
   ),
   ...broken(
     "the broker never answers",
@@ -86,7 +86,7 @@ const BROKEN_BUILDS: readonly BrokenPart[] = [
       to: "*) exit 0 ;;",
     },
     ["claude", "codex"],
-    ["shim-missing"],
+    ["handler-missing"],
   ),
   ...broken(
     "the trust hash is off by one",
@@ -132,7 +132,7 @@ const BROKEN_BUILDS: readonly BrokenPart[] = [
       to: '"--setting-sources=user,project,local"',
     },
     ["claude"],
-    ["ambient-user-hooks"],
+    ["ambient-hooks-of-claude"],
   ),
 ];
 
