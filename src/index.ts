@@ -3,6 +3,7 @@
 export { type CompileOptions, compileAgentHooks } from "./compiler/compile.ts";
 export { type ExplainedRun, explain } from "./compiler/explain.ts";
 export { type HookDescription, RenderedHooks } from "./compiler/token.ts";
+export type { CompileWarning } from "./compiler/warnings.ts";
 export { type LoadedDeclaration, loadDeclaration } from "./declaration/load.ts";
 export type {
   CommandEntry,
@@ -20,6 +21,7 @@ export { createRedactor, type Redactor } from "./redaction/redactor.ts";
 export { escapeForTerminal, toOneLine } from "./redaction/terminal.ts";
 export type { StreamEvent } from "./render/provider.ts";
 export type { AmbientFinding } from "./spawn/ambient.ts";
+export type { EventAttestation, RunAttestation } from "./spawn/attestation.ts";
 export type { AgentEvent, HookEvent } from "./spawn/events.ts";
 export { listAmbient } from "./spawn/list-ambient.ts";
 export { type AdmitOptions, DEFAULT_DEADLINES, type Deadlines, type SpawnOptions } from "./spawn/options.ts";

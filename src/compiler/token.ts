@@ -3,6 +3,7 @@
 import { AgentHooksRefused } from "../errors.ts";
 import type { Provider } from "../profile/events.ts";
 import type { HookPlan } from "./plan.ts";
+import { type CompileWarning, listWarnings } from "./warnings.ts";
 
 const mintKey = Symbol("mint");
 const minted = new WeakMap<object, HookPlan>();
@@ -27,6 +28,8 @@ export interface HookDescription {
     /** Names only. */
     readonly env: readonly string[];
   }[];
+  /** What a caller should know of a declaration that is fine. */
+  readonly warnings: readonly CompileWarning[];
 }
 
 /** Sealed result of `compileAgentHooks`. Reusable: many runs, many working directories. Cannot be built, copied or extended. */
@@ -65,6 +68,7 @@ export class RenderedHooks {
         grants: entry.grants,
         env: entry.type === "command" ? Object.keys(entry.env) : [],
       })),
+      warnings: listWarnings(this.#plan),
     };
   }
 

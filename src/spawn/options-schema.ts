@@ -39,7 +39,13 @@ const schema = z
     keepSession: z.boolean(),
     allowHookChange: z.boolean(),
     configHome: z.enum(["user", "run"]),
-    admit: z.strictObject({ denyRules: z.boolean(), instructions: z.enum(["project", "none"]) }).partial(),
+    admit: z
+      .strictObject({
+        denyRules: z.boolean(),
+        instructions: z.enum(["project", "none"]),
+        interactiveShell: z.boolean(),
+      })
+      .partial(),
     extraArgs: texts,
     passEnv: texts,
     env: textRecord,

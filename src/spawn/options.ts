@@ -32,6 +32,10 @@ export interface AdmitOptions {
   denyRules?: boolean;
   /** `project` passes the text of the project's CLAUDE.md / AGENTS.md, never the source. @default "project" */
   instructions?: "project" | "none";
+  /**
+   * codex: gives the shell a terminal (`tty`) although a guard watches the shell. What is typed into it asks no hook. @default false
+   */
+  interactiveShell?: boolean;
 }
 
 export interface SpawnOptions {

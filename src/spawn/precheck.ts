@@ -78,5 +78,10 @@ function toRunOptions(options: SpawnOptions): RunOptions {
     name,
     options[name],
   ]);
-  return { cwd: options.cwd, configHome: options.configHome ?? "user", ...Object.fromEntries(given) };
+  return {
+    cwd: options.cwd,
+    configHome: options.configHome ?? "user",
+    interactiveShell: options.admit?.interactiveShell ?? false,
+    ...Object.fromEntries(given),
+  };
 }

@@ -2,6 +2,7 @@
 
 import { randomUUID } from "node:crypto";
 import { type Broker, startBroker } from "../broker/broker.ts";
+import { guardsShell } from "../compiler/shell-guard.ts";
 import { planOf } from "../compiler/token.ts";
 import { AgentHooksRefused, type Issue } from "../errors.ts";
 import { baseEnvelope } from "../profile/envelope.ts";
@@ -22,6 +23,7 @@ import { type RunLayout, setUpRun } from "./set-up.ts";
 import type { Settlement } from "./settle.ts";
 import { sweepTree } from "./stop.ts";
 import { type LiveRun, superviseToEnd } from "./supervise-to-end.ts";
+import { type SessionWatch, watchCodexSession } from "./watch-codex-session.ts";
 import { watchWorkingDirectory } from "./watch-cwd.ts";
 import { watchTools } from "./watch-tools.ts";
 
@@ -59,6 +61,7 @@ export async function spawnAgent(options: SpawnOptions): Promise<AgentRun> {
   let broker: Broker | undefined;
   let child: ProviderChild | undefined;
   let closeWatch = () => {};
+  let session: SessionWatch | undefined;
   try {
     await admitReceipts(scope, prompt);
     layout = await setUpRun({ ...scope, marker: runId });
@@ -67,7 +70,8 @@ export async function spawnAgent(options: SpawnOptions): Promise<AgentRun> {
     broker = await openBroker(scope, layout);
     const watch = watchTools({
       plan,
-      admitted: scope.runtime.admitted,
+      ledger: scope.runtime.ledger,
+      attestation: scope.attestation,
       receipts: scope.receipts,
       runDirectory: layout.runDirectory,
       end: (cause) => scope.ender.end(cause),
@@ -78,12 +82,14 @@ export async function spawnAgent(options: SpawnOptions): Promise<AgentRun> {
       const reason = `cwd_lost: ${detail}`;
       scope.ender.end(isGuarded ? { kind: "unenforced", reason } : { kind: "stopped", reason });
     });
+    session = watchSession(scope, layout, (warning) => queue.push({ type: "warning", ...warning }));
     closeWatch = directory.close;
     const started = await startAttested(
       scope,
       layout,
       (event) => {
         directory.look();
+        session?.look();
         watch(event);
         queue.push(event);
       },
@@ -95,10 +101,11 @@ export async function spawnAgent(options: SpawnOptions): Promise<AgentRun> {
     queueControl.resume = () => void started.child.stdout.resume();
     handOver(scope, started, prompt, layout);
     void started.supervision.ended.then(directory.close);
-    const live: LiveRun = { layout, broker, finish, ...started };
+    const live: LiveRun = { layout, broker, finish, session, ...started };
     return createRun(scope, live, queue, superviseToEnd(scope, live));
   } catch (error) {
     closeWatch();
+    session?.close();
     const extinction =
       child === undefined ? undefined : await sweepTree({ groupId: child.groupId, marker: runId });
     await broker?.close();
@@ -198,7 +205,7 @@ function noteLayout(
 }
 
 function openBroker(
-  { plan, runtime, receipts, redactor, ender }: RunScope,
+  { plan, runtime, receipts, redactor, attestation, ender }: RunScope,
   { runDirectory }: RunLayout,
 ): Promise<Broker> {
   return startBroker({
@@ -207,7 +214,10 @@ function openBroker(
     answer: runtime.answer,
     deadlineMs: (event) => ((plan.deadlines[event]?.shimSeconds ?? 2) - 1) * 1000,
     isGate: (event) => capabilityOf(event).role === "gate",
-    onFault: ({ kind, event, detail }) => {
+    onAsked: attestation.asked,
+    onAnswered: attestation.answered,
+    onFault: ({ kind, event, callId, detail: said }) => {
+      const detail = callId === undefined ? said : `${said} (${attestation.describe(callId)})`;
       receipts.write({
         kind: "fault",
         fault: kind,
@@ -215,8 +225,31 @@ function openBroker(
         detail: redactor.text(detail),
       });
       if (kind === "late") runtime.counts.late += 1;
+      if (callId !== undefined && (kind === "late" || kind === "deadline")) attestation.late(callId);
       const concernsGate = event === undefined || event === "Stop" || capabilityOf(event).role === "gate";
       if (concernsGate) ender.end({ kind: "unenforced", reason: `${kind}: ${redactor.text(detail)}` });
+    },
+  });
+}
+
+/** Under codex a `PreToolUse` guard is held against the session file as well; undefined where there is nothing to hold. */
+function watchSession(
+  { plan, options, runtime, receipts, ender, warnings }: RunScope,
+  { context }: RunLayout,
+  tell: (warning: { code: string; message: string }) => void,
+): SessionWatch | undefined {
+  if (plan.provider !== "codex" || !plan.events.includes("PreToolUse")) return undefined;
+  const seen = options.admit?.interactiveShell === true ? "warn" : "refuse";
+  return watchCodexSession({
+    home: context.providerHome,
+    ledger: runtime.ledger,
+    receipts,
+    typing: guardsShell(plan) ? seen : "ignore",
+    onFault: (reason) => ender.end({ kind: "unenforced", reason }),
+    onWarning: (warning) => {
+      warnings.push(warning);
+      receipts.write({ kind: "warning", ...warning });
+      tell(warning);
     },
   });
 }
