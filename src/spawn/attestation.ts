@@ -55,12 +55,20 @@ interface Tally {
   answered: number;
   late: number;
   readonly sent: { 0: number; 2: number };
+  /** The last answers, oldest first. */
+  readonly recent: { readonly name: string; readonly code: 0 | 2 }[];
   readonly seen: Map<number, number>;
 }
 
+/** How many answers of an event are remembered by name. */
+const RECENT = 16;
+
 export function createAttestation({ events }: Pick<HookPlan, "events">): Attestation {
   const tallies = new Map<EventName, Tally>(
-    events.map((event) => [event, { fired: 0, answered: 0, late: 0, sent: { 0: 0, 2: 0 }, seen: new Map() }]),
+    events.map((event) => [
+      event,
+      { fired: 0, answered: 0, late: 0, sent: { 0: 0, 2: 0 }, recent: [], seen: new Map() },
+    ]),
   );
   /** Calls without an answer yet. */
   const open = new Map<number, { readonly event: EventName; name: string; isLate: boolean }>();
@@ -100,7 +108,10 @@ export function createAttestation({ events }: Pick<HookPlan, "events">): Attesta
       const tally = tallies.get(event);
       if (tally === undefined) return;
       tally.sent[code] += 1;
-      if (open.get(callId)?.isLate === false) tally.answered += 1;
+      const call = open.get(callId);
+      if (call?.isLate === false) tally.answered += 1;
+      if (call !== undefined) tally.recent.push({ name: call.name, code });
+      if (tally.recent.length > RECENT) tally.recent.shift();
       open.delete(callId);
     },
     late(callId) {
@@ -121,8 +132,11 @@ export function createAttestation({ events }: Pick<HookPlan, "events">): Attesta
       tally.seen.set(code, seen);
       const sent = code === 0 || code === 2 ? tally.sent[code] : 0;
       if (seen <= sent) return undefined;
-      const waiting = openCalls(event);
-      const which = waiting.length === 0 ? "" : `; without an answer: ${waiting.join(", ")}`;
+      const others = tally.recent.filter((answer) => answer.code !== code).map(({ name }) => name);
+      const which = [
+        ...listed("without an answer", openCalls(event)),
+        ...listed("answered otherwise, last", others.slice(-1)),
+      ].join("");
       return `the agent saw exit ${code} of a ${event} hook ${seen} times and Bridle gave it ${sent} times${which}`;
     },
     unanswered: () =>
@@ -147,4 +161,8 @@ export function createAttestation({ events }: Pick<HookPlan, "events">): Attesta
         ),
       }),
   };
+}
+
+function listed(what: string, names: readonly string[]): string[] {
+  return names.length === 0 ? [] : [`; ${what}: ${names.join(", ")}`];
 }

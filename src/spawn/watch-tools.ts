@@ -3,6 +3,7 @@
 
 import type { RunDirectory } from "../broker/run-directory.ts";
 import type { HookPlan } from "../compiler/plan.ts";
+import type { Json } from "../json.ts";
 import { CANARY_EVENT } from "../profile/events.ts";
 import type { ReceiptWriter } from "../receipts/writer.ts";
 import type { Attestation } from "./attestation.ts";
@@ -12,6 +13,9 @@ import type { StopCause } from "./settle.ts";
 
 /** codex items that stand for work a PreToolUse guard is asked about; their ids are not call ids, so they are counted. */
 const WORKING_ITEMS: readonly string[] = ["command_execution", "file_change", "mcp_tool_call"];
+
+/** Longest summary of a call's input, in UTF-16 units. */
+const SUMMARY_MAX = 160;
 
 /** Events by which the agent shows that its turn is under way: by then the canary must have come. */
 const SHOWS_WORK: readonly string[] = ["tool_call", "tool_result", "message", "thinking"];
@@ -58,7 +62,7 @@ export function watchTools({
     if (started <= ledger.working) return undefined;
     return {
       fault: "unasked",
-      detail: `${started} tool calls started and ${ledger.working} were admitted: ${event.name} ${event.id}`,
+      detail: `${started} tool calls started and ${ledger.working} were admitted: ${event.name} ${event.id} ${summarise(event.input)}`,
     };
   };
 
@@ -71,4 +75,9 @@ export function watchTools({
     receipts.write({ kind: "fault", event: concerns, ...found });
     end({ kind: "unenforced", reason: `${found.fault}: ${found.detail}` });
   };
+}
+
+function summarise(input: Json): string {
+  const text = JSON.stringify(input);
+  return text.length > SUMMARY_MAX ? `${text.slice(0, SUMMARY_MAX)}…` : text;
 }

@@ -29,9 +29,18 @@ const ANSWERS = {
   },
 };
 
-/** @param change what the fake says in place of the truth, by request; undefined: it says nothing. */
-export function serve({ onPrompt, change = {} }) {
-  createInterface({ input: process.stdin }).on("line", (text) => {
+/**
+ * @param change what the fake says in place of the truth, by request; undefined: it says nothing.
+ * @param isCanarySilent true: SessionStart is not fired.
+ */
+export function serve({ onPrompt, change = {}, isCanarySilent = false }) {
+  // Like claude: SessionStart hooks have ended before anything is answered.
+  const started =
+    isCanarySilent || settings.hooks.SessionStart === undefined
+      ? Promise.resolve()
+      : fireHook("SessionStart", { source: "startup" });
+  createInterface({ input: process.stdin }).on("line", async (text) => {
+    await started;
     const line = JSON.parse(text);
     if (line.type === "user") {
       onPrompt(line.message.content[0].text);
