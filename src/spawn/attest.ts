@@ -117,6 +117,8 @@ async function awaitCanary(
 
 /** What else was running when the guard path was found broken: it may have finished, and nothing more is known of it. */
 function nameUnderWay(cause: StopCause, ids: readonly string[]): StopCause {
-  if (cause.kind !== "unenforced" || ids.length === 0) return cause;
-  return { ...cause, reason: `${cause.reason}; other calls under way: ${ids.join(", ")}` };
+  if (cause.kind !== "unenforced") return cause;
+  const others = ids.filter((id) => !cause.reason.includes(id));
+  if (others.length === 0) return cause;
+  return { ...cause, reason: `${cause.reason}; other calls under way: ${others.join(", ")}` };
 }
