@@ -190,6 +190,61 @@ describe("field reports", () => {
   });
 });
 
+describe("the canary", () => {
+  test("that does not come refuses as attestation_failed, and no prompt is handed over", async () => {
+    const { starting, seen } = await startFake("claude-loses-its-canary", place, {
+      deadlines: { attestMs: 1_500 },
+    });
+    expect((await refusal(starting)).issues).toMatchObject([
+      { code: "attestation_failed", path: "canary", message: expect.stringContaining("SessionStart") },
+    ]);
+    expect(seen.exits).toEqual(["refused"]);
+    expect(seen.receipts).toContainEqual(expect.objectContaining({ kind: "attested", canary: "missing" }));
+    expect(await leftovers(place)).toEqual([]);
+  });
+
+  test("is no hook of the user's: it is not counted and not shown, but attested", async () => {
+    const { result, events, seen } = await run("claude-succeeds");
+    const row = { rendered: true, preflighted: true, late: 0, never: 0 };
+    expect(result.attestation).toEqual({
+      canary: "came",
+      events: [
+        { event: "SessionStart", ...row, fired: 1, answered: 1 },
+        { event: "PreToolUse", ...row, fired: 0, answered: 0 },
+      ],
+    });
+    // agent_prompt and agent_exit alone.
+    expect(result.hooks.fired).toBe(2);
+    expect(events.some((event) => event.type === "hook" && event.event === "SessionStart")).toBe(false);
+    expect(seen.receipts).toContainEqual(
+      expect.objectContaining({ kind: "attested", ...result.attestation }),
+    );
+  });
+
+  test("is a hook of the user's when the user has one", async () => {
+    const { result, events } = await run("claude-succeeds", { handlers: { SessionStart: () => undefined } });
+    expect(result.hooks).toMatchObject({ fired: 3, ran: 2 });
+    expect(events).toContainEqual(expect.objectContaining({ type: "hook", event: "SessionStart" }));
+  });
+});
+
+describe("an exit code that Bridle did not give", () => {
+  test("ends the run as unenforced, with event, code and the last call", async () => {
+    const { result } = await run("claude-sees-a-forged-answer", {
+      handlers: {
+        PreToolUse: () => ({
+          hookSpecificOutput: { permissionDecision: "deny", permissionDecisionReason: "no" },
+        }),
+      },
+    });
+    expect(result).toMatchObject({ outcome: "unenforced", signal: "SIGKILL" });
+    expect(result.reason).toBe(
+      "unanswered: the agent saw exit 0 of a PreToolUse hook 1 times and Bridle gave it 0 times" +
+        "; answered otherwise, last: PreToolUse of Bash",
+    );
+  });
+});
+
 describe("a preflight", () => {
   test.each([
     ["hooks-missing", "attestation_failed"],
