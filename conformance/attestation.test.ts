@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import type { HookDeclaration } from "../src/index.ts";
 import type { ModelServer } from "../src/prove/loopback-server.ts";
 import type { ToolUse } from "../src/prove/script.ts";
-import { startHookKiller } from "./support/cut-hook.ts";
+import { findShim, killHandler } from "./support/cut-hook.ts";
 import {
   ALL,
   BOTH,
@@ -13,6 +13,7 @@ import {
   CODEX_CODE_MODE,
   NO_GUARD,
   runGuarded,
+  type Site,
   shell,
   touch,
 } from "./support/harness.ts";
@@ -66,11 +67,29 @@ describe.each(BOTH)("$mode: the canary", (column) => {
   });
 });
 
+/** A canary whose shell is killed before it has its answer. */
+const cutCanary = (site: Site): HookDeclaration => ({
+  ...GUARD,
+  SessionStart: [
+    {
+      hooks: [
+        {
+          type: "function",
+          name: "cuts itself off",
+          handler: async () => {
+            await killHandler(findShim(site, "SessionStart"));
+            return undefined;
+          },
+        },
+      ],
+    },
+  ],
+});
+
 it("claude: without the canary no prompt is handed over", async () => {
   const { refusal, server } = await runGuarded({
     column: CLAUDE,
-    prepare: (site) => startHookKiller(site, "SessionStart").arm(),
-    declaration: () => GUARD,
+    declaration: cutCanary,
     script: () => [{ tools: [shell("true")] }],
     options: () => ({ deadlines: { attestMs: 4_000 } }),
   });
@@ -83,8 +102,7 @@ it.each([CODEX, CODEX_CODE_MODE])(
   async (column) => {
     const { result, site } = await runGuarded({
       column,
-      prepare: (place) => startHookKiller(place, "SessionStart").arm(),
-      declaration: () => GUARD,
+      declaration: cutCanary,
       script: (place) => [
         { tools: [shell("sleep 1")] },
         { tools: [touch(place, "after")], fault: { kind: "hang" } },

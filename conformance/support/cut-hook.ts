@@ -13,17 +13,17 @@ interface Shim {
   readonly fifo: string;
 }
 
-/** The shim that waits for the answer about this tool call, found by the envelope it stored. */
-export function findShim({ state }: Site, toolUseId: string): Shim {
+/** The shim that waits for an answer, found by a text in the envelope it stored: a tool call's id, an event's name. */
+export function findShim({ state }: Site, named: string): Shim {
   for (const run of readdirSync(join(state, "run")))
     for (const slot of readdirSync(join(state, "run", run, "e"))) {
       const folder = join(state, "run", run);
-      if (!textOf(join(folder, "e", slot)).includes(JSON.stringify(toolUseId))) continue;
+      if (!textOf(join(folder, "e", slot)).includes(JSON.stringify(named))) continue;
       const fifo = join(folder, "r", slot);
       const pid = processesNow().find((candidate) => isShim(candidate) && reads(candidate, fifo));
       if (pid !== undefined) return { pid, fifo };
     }
-  throw new Error(`no shim waits for ${toolUseId}`);
+  throw new Error(`no shim waits for ${named}`);
 }
 
 /** Ends the shim and the outer shell around it: the agent sees a hook that was killed. */

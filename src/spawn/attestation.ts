@@ -30,8 +30,9 @@ export interface RunAttestation {
 
 export interface Attestation {
   asked(event: EventName, callId: number): void;
-  /** The call's envelope was read: from here the call has a name, and a `SessionStart` is the canary. */
+  /** The call's envelope was read: from here the call has a name. */
   identified(event: EventName, callId: number, envelope: Envelope): void;
+  /** The caller took the answer. The first `SessionStart` that gets so far is the canary: the whole way there and back is open. */
   answered(event: EventName, callId: number, code: 0 | 2): void;
   late(callId: number): void;
   preflighted(): void;
@@ -71,7 +72,10 @@ export function createAttestation({ events }: Pick<HookPlan, "events">): Attesta
     ]),
   );
   /** Calls without an answer yet. */
-  const open = new Map<number, { readonly event: EventName; name: string; isLate: boolean }>();
+  const open = new Map<
+    number,
+    { readonly event: EventName; name: string; isRead: boolean; isLate: boolean }
+  >();
   const needsCanary = tallies.has(CANARY_EVENT);
   let isPreflighted = false;
   let hasCanary = false;
@@ -94,15 +98,14 @@ export function createAttestation({ events }: Pick<HookPlan, "events">): Attesta
       const tally = tallies.get(event);
       if (tally === undefined) return;
       tally.fired += 1;
-      open.set(callId, { event, name: `${event} call ${callId}`, isLate: false });
+      open.set(callId, { event, name: `${event} call ${callId}`, isRead: false, isLate: false });
     },
     identified(event, callId, { tool_name: tool, tool_use_id: id }) {
       const call = open.get(callId);
-      if (call !== undefined && typeof tool === "string")
+      if (call === undefined) return;
+      call.isRead = true;
+      if (typeof tool === "string")
         call.name = `${event} of ${tool}${typeof id === "string" ? `, tool call ${id}` : ""}`;
-      if (event !== CANARY_EVENT) return;
-      hasCanary = true;
-      announce();
     },
     answered(event, callId, code) {
       const tally = tallies.get(event);
@@ -113,6 +116,9 @@ export function createAttestation({ events }: Pick<HookPlan, "events">): Attesta
       if (call !== undefined) tally.recent.push({ name: call.name, code });
       if (tally.recent.length > RECENT) tally.recent.shift();
       open.delete(callId);
+      if (event !== CANARY_EVENT || call?.isRead !== true || call.isLate) return;
+      hasCanary = true;
+      announce();
     },
     late(callId) {
       const call = open.get(callId);

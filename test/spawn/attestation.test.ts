@@ -58,12 +58,14 @@ describe("what is known about an event", () => {
 });
 
 describe("the canary", () => {
-  it("is missing until a SessionStart was read, then it has come for good", async () => {
+  it("is missing until a SessionStart was read and answered, then it has come for good", async () => {
     const seen = attest();
     expect([seen.isCanaryMissing, seen.report().canary]).toEqual([true, "missing"]);
     seen.asked("SessionStart", 1);
     expect(seen.isCanaryMissing).toBe(true);
     seen.identified("SessionStart", 1, envelope());
+    expect(seen.isCanaryMissing).toBe(true);
+    seen.answered("SessionStart", 1, 0);
     await seen.canary;
     expect([seen.isCanaryMissing, seen.report().canary]).toEqual([false, "came"]);
   });
@@ -72,6 +74,18 @@ describe("the canary", () => {
     const seen = attest();
     seen.asked("PreToolUse", 1);
     seen.identified("PreToolUse", 1, envelope({ tool_name: "Bash" }));
+    seen.answered("PreToolUse", 1, 0);
+    expect(seen.isCanaryMissing).toBe(true);
+  });
+
+  it("is not one whose envelope could not be read, nor one whose caller was gone", () => {
+    const seen = attest();
+    seen.asked("SessionStart", 1);
+    seen.answered("SessionStart", 1, 0);
+    seen.asked("SessionStart", 2);
+    seen.identified("SessionStart", 2, envelope());
+    seen.late(2);
+    seen.answered("SessionStart", 2, 0);
     expect(seen.isCanaryMissing).toBe(true);
   });
 
