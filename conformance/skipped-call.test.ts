@@ -4,7 +4,7 @@
 import { writeFileSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
-import type { FunctionEntry, HookDeclaration } from "../src/index.ts";
+import type { FunctionEntry, HookDeclaration, StampedReceipt } from "../src/index.ts";
 import type { ModelStep } from "../src/prove/script.ts";
 import { findShim, forgeAdmission, killHandler, startHookKiller } from "./support/cut-hook.ts";
 import {
@@ -72,44 +72,64 @@ describe.each(ALL)("$mode: of twenty calls the tenth is cut while its guard deci
   });
 });
 
+/** The guard denies what names one of `denied`; the killer starts once the call that names `last` has run. */
+function killedAfter(place: Site, last: string, denied: readonly string[]): HookDeclaration {
+  const killer = startHookKiller(place, "PreToolUse");
+  return onPreToolUse(
+    // Denied, so that a shell that is killed after it had its answer lets a call through as well.
+    ({ tool_command: command }) => (denied.some((name) => String(command).includes(name)) ? DENY : undefined),
+    {
+      // By now the shells of its PreToolUse hook are gone, and the next ones are the next call's.
+      PostToolUse: [
+        {
+          hooks: [
+            {
+              type: "function",
+              name: "arms the killer",
+              handler: ({ tool_command: command }) => {
+                if (String(command).includes(last)) killer.arm();
+                return undefined;
+              },
+            },
+          ],
+        },
+      ],
+    },
+  );
+}
+
+/** Asked just before its shell was killed, a call is named by its id; else by what the session record shows of it. */
+function nameOf(receipts: readonly StampedReceipt[], index: number, command: string): RegExp {
+  const asked = receipts.flatMap((line) =>
+    line.kind === "fired" && line.event === "PreToolUse" ? [line] : [],
+  );
+  const id = asked[index]?.tool_use_id;
+  return new RegExp(id === undefined ? command : `${id}|${command}`);
+}
+
 describe.each([CODEX, CODEX_CODE_MODE])("$mode: of twenty calls the tenth asks nobody", (column) => {
   it("the run ends as unenforced, the call is named, and no later call runs", async () => {
-    let arm = () => {};
     const { result, site, receipts } = await runGuarded({
       column,
-      prepare: (place) => {
-        ({ arm } = startHookKiller(place, "PreToolUse"));
-      },
-      declaration: () =>
-        // Denied, so that a shell that is killed after it had its answer lets a call through as well.
-        onPreToolUse(
-          ({ tool_command: command }) => (String(command).includes(named(CUT)) ? DENY : undefined),
-          {
-            // By now the shells of its PreToolUse hook are gone, and the next ones are the tenth call's.
-            PostToolUse: [
-              {
-                hooks: [
-                  {
-                    type: "function",
-                    name: "arms the killer",
-                    handler: ({ tool_command: command }) => {
-                      if (String(command).includes(named(CUT - 1))) arm();
-                      return undefined;
-                    },
-                  },
-                ],
-              },
-            ],
-          },
-        ),
+      declaration: (place) => killedAfter(place, named(CUT - 1), [named(CUT)]),
       script: twenty,
     });
     expect(result.outcome).toBe("unenforced");
-    // Asked just before its shell was killed, it is named by its id, else by what the session record shows.
-    const asked = receipts.flatMap((line) => (line.kind === "fired" ? [line] : []));
-    const tenth = asked.filter(({ event }) => event === "PreToolUse")[CUT - 1]?.tool_use_id;
-    expect(result.reason).toContain(tenth ?? named(CUT));
+    expect(result.reason).toMatch(nameOf(receipts, CUT - 1, named(CUT)));
     expect(ran(site).filter((index) => index !== CUT)).toEqual(upTo(CUT - 1));
+  });
+});
+
+describe.each([CODEX, CODEX_CODE_MODE])("$mode: a call of a subagent asks nobody", (column) => {
+  it("the run ends as unenforced and the call is named, although the stream does not show it", async () => {
+    const steps = ["sub-1", "sub-2", "sub-3"].map((name) => ({ tools: [shell(`sleep 0.2 # ${name}`)] }));
+    const { result, receipts } = await runGuarded({
+      column,
+      declaration: (place) => killedAfter(place, "sub-1", ["sub-2", "sub-3"]),
+      script: () => [{ tools: [{ kind: "agent", prompt: "go", script: steps }] }],
+    });
+    expect(result.outcome).toBe("unenforced");
+    expect(result.reason).toMatch(nameOf(receipts, 3, "sub-2"));
   });
 });
 

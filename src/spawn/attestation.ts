@@ -46,8 +46,8 @@ export interface Attestation {
   readonly isCanaryMissing: boolean;
   /** Resolves when the canary has come; at once when none is needed. */
   readonly canary: Promise<void>;
-  /** Calls of gates that never got an answer, in words. */
-  unanswered(): string[];
+  /** What is missing at the end of a run that went well otherwise: its canary, and answers that gates were owed. */
+  doubts(): string[];
   report(): RunAttestation;
 }
 
@@ -145,10 +145,15 @@ export function createAttestation({ events }: Pick<HookPlan, "events">): Attesta
       ].join("");
       return `the agent saw exit ${code} of a ${event} hook ${seen} times and Bridle gave it ${sent} times${which}`;
     },
-    unanswered: () =>
-      [...open.values()]
+    doubts() {
+      const unanswered = [...open.values()]
         .filter(({ event, isLate }) => !isLate && capabilityOf(event).role === "gate")
-        .map(({ name }) => name),
+        .map(({ name }) => `unanswered: ${name} got no answer`);
+      const isMissing = needsCanary && !hasCanary;
+      return isMissing
+        ? [`canary: the agent's ${CANARY_EVENT} hook never had its answer from the broker`, ...unanswered]
+        : unanswered;
+    },
     report: () =>
       Object.freeze({
         canary: needsCanary ? (hasCanary ? "came" : "missing") : "none",

@@ -3,7 +3,6 @@
 
 import type { Broker } from "../broker/broker.ts";
 import { verifyRunDirectory } from "../broker/run-directory-identity.ts";
-import { CANARY_EVENT } from "../profile/events.ts";
 import { stateDirectory } from "../receipts/writer.ts";
 import type { PreflightReport } from "../render/provider.ts";
 import type { ProviderChild } from "./child.ts";
@@ -50,12 +49,7 @@ export async function superviseToEnd(
     isTruncated,
     isAttested: report.issues.length === 0,
     faults,
-    doubts: [
-      ...(attestation.isCanaryMissing
-        ? [`canary: the agent's ${CANARY_EVENT} hook never reached the broker`]
-        : []),
-      ...attestation.unanswered().map((call) => `unanswered: ${call} got no answer`),
-    ],
+    doubts: attestation.doubts(),
   });
   return finish({
     settlement,

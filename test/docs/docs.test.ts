@@ -131,7 +131,7 @@ describe("docs/SPAWN.md, what a run shows", () => {
   });
 
   it("has every first word of an unenforced reason that a watch gives", () => {
-    const files = ["watch-tools", "watch-provider-hooks", "watch-codex-session", "supervise-to-end"];
+    const files = ["watch-tools", "watch-provider-hooks", "watch-codex-session", "attestation"];
     const source = files.map((file) => read(`src/spawn/${file}.ts`)).join("\n");
     const given = [
       ...source.matchAll(/fault: "(\w+)"/g),

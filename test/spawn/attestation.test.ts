@@ -47,13 +47,13 @@ describe("what is known about an event", () => {
   });
 
   it("names gate calls that never got an answer", () => {
-    const seen = attest();
+    const seen = attest(["PreToolUse", "Stop"]);
     seen.asked("PreToolUse", 1);
     seen.identified("PreToolUse", 1, envelope({ tool_name: "Bash", tool_use_id: "t1" }));
     seen.asked("PreToolUse", 2);
     seen.late(2);
     seen.asked("Stop", 3);
-    expect(seen.unanswered()).toEqual(["PreToolUse of Bash, tool call t1"]);
+    expect(seen.doubts()).toEqual(["unanswered: PreToolUse of Bash, tool call t1 got no answer"]);
   });
 });
 
@@ -87,6 +87,13 @@ describe("the canary", () => {
     seen.late(2);
     seen.answered("SessionStart", 2, 0);
     expect(seen.isCanaryMissing).toBe(true);
+  });
+
+  it("that never came is a doubt", () => {
+    expect(attest().doubts()).toEqual([
+      "canary: the agent's SessionStart hook never had its answer from the broker",
+    ]);
+    expect(attest([]).doubts()).toEqual([]);
   });
 
   it("is not needed when the agent fires nothing", async () => {
