@@ -2,7 +2,6 @@
 
 import { randomUUID } from "node:crypto";
 import { type Broker, startBroker } from "../broker/broker.ts";
-import { guardsShell } from "../compiler/shell-guard.ts";
 import { planOf } from "../compiler/token.ts";
 import { AgentHooksRefused, type Issue } from "../errors.ts";
 import { baseEnvelope } from "../profile/envelope.ts";
@@ -21,9 +20,10 @@ import type { AgentRun } from "./run.ts";
 import { createScope, type RunScope } from "./run-scope.ts";
 import { type RunLayout, setUpRun } from "./set-up.ts";
 import type { Settlement } from "./settle.ts";
+import { startSessionWatch } from "./start-session-watch.ts";
 import { sweepTree } from "./stop.ts";
 import { type LiveRun, superviseToEnd } from "./supervise-to-end.ts";
-import { type SessionWatch, watchCodexSession } from "./watch-codex-session.ts";
+import type { SessionWatch } from "./watch-codex-session.ts";
 import { watchWorkingDirectory } from "./watch-cwd.ts";
 import { watchTools } from "./watch-tools.ts";
 
@@ -82,7 +82,7 @@ export async function spawnAgent(options: SpawnOptions): Promise<AgentRun> {
       const reason = `cwd_lost: ${detail}`;
       scope.ender.end(isGuarded ? { kind: "unenforced", reason } : { kind: "stopped", reason });
     });
-    session = watchSession(scope, layout, (warning) => queue.push({ type: "warning", ...warning }));
+    session = startSessionWatch(scope, layout, (warning) => queue.push({ type: "warning", ...warning }));
     closeWatch = directory.close;
     const started = await startAttested(
       scope,
@@ -228,28 +228,6 @@ function openBroker(
       if (callId !== undefined && (kind === "late" || kind === "deadline")) attestation.late(callId);
       const concernsGate = event === undefined || event === "Stop" || capabilityOf(event).role === "gate";
       if (concernsGate) ender.end({ kind: "unenforced", reason: `${kind}: ${redactor.text(detail)}` });
-    },
-  });
-}
-
-/** Under codex a `PreToolUse` guard is held against the session file as well; undefined where there is nothing to hold. */
-function watchSession(
-  { plan, options, runtime, receipts, ender, warnings }: RunScope,
-  { context }: RunLayout,
-  tell: (warning: { code: string; message: string }) => void,
-): SessionWatch | undefined {
-  if (plan.provider !== "codex" || !plan.events.includes("PreToolUse")) return undefined;
-  const seen = options.admit?.interactiveShell === true ? "warn" : "refuse";
-  return watchCodexSession({
-    home: context.providerHome,
-    ledger: runtime.ledger,
-    receipts,
-    typing: guardsShell(plan) ? seen : "ignore",
-    onFault: (reason) => ender.end({ kind: "unenforced", reason }),
-    onWarning: (warning) => {
-      warnings.push(warning);
-      receipts.write({ kind: "warning", ...warning });
-      tell(warning);
     },
   });
 }
