@@ -76,8 +76,12 @@ describe.each(ALL)("$mode: of twenty calls the tenth is cut while its guard deci
 function killedAfter(place: Site, last: string, denied: readonly string[]): HookDeclaration {
   const killer = startHookKiller(place, "PreToolUse");
   return onPreToolUse(
-    // Denied, so that a shell that is killed after it had its answer lets a call through as well.
-    ({ tool_command: command }) => (denied.some((name) => String(command).includes(name)) ? DENY : undefined),
+    async ({ tool_command: command }) => {
+      if (!denied.some((name) => String(command).includes(name))) return undefined;
+      // Late, so that a killer that came after the question comes before the answer. Denied, so that it would let the call through.
+      await delay(1_000);
+      return DENY;
+    },
     {
       // By now the shells of its PreToolUse hook are gone, and the next ones are the next call's.
       PostToolUse: [
@@ -130,6 +134,18 @@ describe.each([CODEX, CODEX_CODE_MODE])("$mode: a call of a subagent asks nobody
     });
     expect(result.outcome).toBe("unenforced");
     expect(result.reason).toMatch(nameOf(receipts, 3, "sub-2"));
+  });
+});
+
+describe("claude: of twenty calls the tenth asks nobody", () => {
+  it("claude blocks it, the run ends as unenforced, and no later call runs", async () => {
+    const { result, site } = await runGuarded({
+      column: CLAUDE,
+      declaration: (place) => killedAfter(place, named(CUT - 1), [named(CUT)]),
+      script: twenty,
+    });
+    expect(result.outcome).toBe("unenforced");
+    expect(ran(site)).toEqual(upTo(CUT - 1));
   });
 });
 

@@ -45,7 +45,10 @@ function findFault(
   }
   if (exitCode === undefined) return undefined;
   if (exitCode !== 0 && exitCode !== 2)
-    return { fault: "bad_exit", detail: `the provider reports exit ${exitCode} of a ${name} hook` };
+    return {
+      fault: "bad_exit",
+      detail: checkEnd(name, exitCode) ?? `the provider reports exit ${exitCode} of a ${name} hook`,
+    };
   // Other feedback only talks to the model: its handler answers 0 whatever happens, and a lost one is counted, not fatal.
   if (role !== "gate" && name !== "Stop") return undefined;
   const detail = checkEnd(name, exitCode);

@@ -34,6 +34,9 @@ describe("the run ends when the provider reports", () => {
     expect(watched({ event: "PostToolUse", exitCode: 1 }).causes).toEqual([
       "bad_exit: the provider reports exit 1 of a PostToolUse hook",
     ]);
+    expect(watched({ event: "PostToolUse", exitCode: 1 }, "never given").causes).toEqual([
+      "bad_exit: never given",
+    ]);
   });
 });
 
