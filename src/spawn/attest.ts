@@ -27,7 +27,19 @@ export async function startAttested(
   onEvent: Parameters<typeof superviseChild>[0]["onEvent"],
   onStarted: (child: ProviderChild) => void,
 ): Promise<Started> {
-  const { plan, adapter, deadlines, receipts, redactor, options, ender, runId, runtime, attestation } = scope;
+  const {
+    plan,
+    adapter,
+    deadlines,
+    receipts,
+    redactor,
+    options,
+    ender,
+    runId,
+    runtime,
+    attestation,
+    warnings,
+  } = scope;
   const { rendered, context, environment, runDirectory } = layout;
   const start = { program: plan.binary.identity.path, env: environment.env, cwd: context.options.cwd };
   const timeout = AbortSignal.timeout(deadlines.attestMs);
@@ -52,7 +64,9 @@ export async function startAttested(
       foreign_hooks: report.foreignHooks.length,
     });
     refuseIfAny(report.issues);
-    attestation.preflighted();
+    const foreign = [...new Set(report.foreignHooks.map(({ event }) => event))];
+    attestation.preflighted(foreign);
+    if (plan.provider === "claude" && foreign.length > 0) warnings.push(endsNotCounted(foreign));
     return report;
   };
 
@@ -92,6 +106,11 @@ export async function startAttested(
   // claude runs SessionStart hooks before it answers `initialize` (C-40); codex runs them only once it has the prompt (X-45).
   if (plan.provider === "claude") await awaitCanary(scope, child, signal);
   return { child, supervision, report };
+}
+
+function endsNotCounted(events: readonly string[]): { code: string; message: string } {
+  const message = `hooks of this machine's policy run on ${events.join(", ")} too; which hook's end is whose is not told, so ends are not counted there`;
+  return { code: "ends_not_counted", message };
 }
 
 /** Waits until the canary has come through shim and broker. Throws `attestation_failed` when it does not. */

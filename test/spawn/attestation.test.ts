@@ -30,7 +30,7 @@ describe("what is known about an event", () => {
       { event: "PreToolUse", ...row, preflighted: false },
       { event: "Stop", ...row, preflighted: false },
     ]);
-    seen.preflighted();
+    seen.preflighted([]);
     expect(seen.report().events.every(({ preflighted }) => preflighted)).toBe(true);
   });
 
@@ -125,6 +125,14 @@ describe("an exit code that the agent saw", () => {
         "; without an answer: PreToolUse of Write, tool call t2" +
         "; answered otherwise, last: PreToolUse of Bash, tool call t1",
     );
+  });
+
+  it("is not counted where a hook of managed policy ends with the same codes", () => {
+    const seen = attest();
+    seen.preflighted(["PreToolUse"]);
+    expect(seen.checkEnd("PreToolUse", 0)).toBeUndefined();
+    expect(seen.checkEnd("PreToolUse", 1)).toBeDefined();
+    expect(seen.checkEnd("Stop", 0)).toBeDefined();
   });
 
   it("is counted by event: an answer on one does not cover another", () => {
