@@ -91,7 +91,7 @@ it("claude: without the canary no prompt is handed over", async () => {
     column: CLAUDE,
     declaration: cutCanary,
     script: () => [{ tools: [shell("true")] }],
-    options: () => ({ deadlines: { attestMs: 4_000 } }),
+    options: () => ({ deadlines: { attestMs: 10_000 } }),
   });
   expect(refusal?.issues).toMatchObject([{ code: "attestation_failed", path: "canary" }]);
   expect(server.modelCalls).toBe(0);

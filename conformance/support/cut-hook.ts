@@ -39,7 +39,8 @@ export async function forgeAdmission({ pid, fifo }: Shim): Promise<void> {
 }
 
 async function untilGone(pid: number): Promise<void> {
-  while (isShim(pid)) await delay(2);
+  // A process that is ending has lost its arguments before its files: only a zombie reads its FIFO no more.
+  while (!/^(?:|Z)$/.test(stateOf(pid))) await delay(2);
 }
 
 /**
@@ -77,6 +78,12 @@ function reads(pid: number, fifo: string): boolean {
   } catch {
     return false;
   }
+}
+
+/** "" when it is gone. */
+function stateOf(pid: number): string {
+  const stat = textOf(`/proc/${pid}/stat`);
+  return stat.slice(stat.lastIndexOf(")") + 2).split(" ", 1)[0] ?? "";
 }
 
 function groupOf(pid: number): number {
