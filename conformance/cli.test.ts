@@ -5,6 +5,7 @@ import { once } from "node:events";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
+import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
 import { expect, it, onTestFinished } from "vitest";
 import { findByMarker } from "../src/exec/sweep.ts";
@@ -84,4 +85,26 @@ it.each([
   disturb(child);
   expect((await exited)[0]).toBe(75);
   expect(findByMarker(RUN_MARKER, runId).processes).toEqual([]);
+});
+
+it.each([
+  ["kind:shell", true],
+  ["kind:mcp", false],
+])("check warns of what codex does not ask a guard for %s: %s", async (matcher, warns) => {
+  const site = makeSite();
+  const group = { matcher, hooks: [{ type: "command", command: site.guard("cat >/dev/null") }] };
+  writeFileSync(
+    join(site.project, "hooks.json"),
+    JSON.stringify({ hooks_external: { PreToolUse: [group] } }),
+  );
+  const words = ["check", "hooks.json", "--provider", "codex", "--binary", resolveNativeBinary("codex")];
+  const child = spawn(process.execPath, [MAIN, ...words], {
+    cwd: site.project,
+    env: { PATH: TOOL_PATH, HOME: site.home, TMPDIR: site.tmp },
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  const exited = once(child, "exit");
+  const printed = await text(child.stdout);
+  expect((await exited)[0]).toBe(0);
+  expect(printed.includes("warning hole_write_stdin: ")).toBe(warns);
 });

@@ -37,7 +37,8 @@ async function withPolicy<T>(file: string, content: string, run: () => Promise<T
 }
 
 function expectRefused(run: GuardedRun, exits: readonly string[]): void {
-  expect(run.refusal?.issues).toMatchObject([{ code: "provider_policy" }]);
+  // One for each rendered event, the canary's included.
+  expect(new Set(run.refusal?.issues.map(({ code }) => code))).toEqual(new Set(["provider_policy"]));
   expect(run.server.modelCalls).toBe(0);
   expect(run.site.has("happened.txt")).toBe(false);
   expect(exits).toEqual(["refused"]);
@@ -95,6 +96,7 @@ describe("a policy of the machine (root on Linux, nothing in /etc/claude-code an
     );
     expect(run.result.outcome).toBe("success");
     expect(run.result.foreignHooks).toEqual([{ event: "PreToolUse", source: "policySettings" }]);
+    expect(run.result.warnings).toContainEqual(expect.objectContaining({ code: "ends_not_counted" }));
     expect(site.note("fired-managed")).toBe("fired\n");
     expect(site.has("happened.txt")).toBe(false);
   });

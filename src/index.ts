@@ -4,6 +4,7 @@ export { type CompileOptions, compileAgentHooks } from "./compiler/compile.ts";
 export { type ExplainedRun, explain } from "./compiler/explain.ts";
 export type { ProofSummary, ProveState } from "./compiler/plan.ts";
 export { type HookDescription, RenderedHooks } from "./compiler/token.ts";
+export type { CompileWarning } from "./compiler/warnings.ts";
 export { type LoadedDeclaration, loadDeclaration } from "./declaration/load.ts";
 export type {
   CommandEntry,
@@ -26,6 +27,7 @@ export { escapeForTerminal, toOneLine } from "./redaction/terminal.ts";
 export type { StricterForm } from "./render/downgrades.ts";
 export type { StreamEvent } from "./render/provider.ts";
 export type { AmbientFinding } from "./spawn/ambient.ts";
+export type { EventAttestation, RunAttestation } from "./spawn/attestation.ts";
 export type { AgentEvent, HookEvent } from "./spawn/events.ts";
 export { listAmbient } from "./spawn/list-ambient.ts";
 export { type AdmitOptions, DEFAULT_DEADLINES, type Deadlines, type SpawnOptions } from "./spawn/options.ts";

@@ -29,6 +29,8 @@ export type BrokerFaultKind =
 export interface BrokerFault {
   readonly kind: BrokerFaultKind;
   readonly event?: EventName;
+  /** The call it concerns, where there is one. */
+  readonly callId?: number;
   /** May quote what a caller sent; must be redacted before it is shown. */
   readonly detail: string;
 }
@@ -51,6 +53,10 @@ export interface BrokerOptions {
   readonly deadlineMs: (event: EventName) => number;
   readonly isGate: (event: EventName) => boolean;
   readonly onFault: (fault: BrokerFault) => void;
+  /** A shim asked, before anything about it was looked at. */
+  readonly onAsked?: (event: EventName, callId: number) => void;
+  /** The answer went onto the caller's FIFO while somebody read it; `code` is what the shim was told. */
+  readonly onAnswered?: (event: EventName, callId: number, code: 0 | 2) => void;
 }
 
 export interface BrokerCounts {
@@ -68,6 +74,7 @@ export interface Broker {
 }
 
 interface OpenCall {
+  readonly id: number;
   readonly slot: string;
   readonly pid: number;
   readonly event: EventName;
@@ -87,6 +94,8 @@ export async function startBroker({
   deadlineMs,
   isGate,
   onFault,
+  onAsked = () => {},
+  onAnswered = () => {},
 }: BrokerOptions): Promise<Broker> {
   const registered = new Set<string>(events);
   const calls = new Map<string, OpenCall>();
@@ -97,9 +106,9 @@ export async function startBroker({
   const pathOf = (folder: "replies" | "envelopes" | "bodies", slot: string) =>
     join(runDirectory.path, SHIM_LAYOUT[folder], slot);
 
-  function fault(kind: BrokerFaultKind, detail: string, event?: EventName): void {
+  function fault(kind: BrokerFaultKind, detail: string, call?: Pick<OpenCall, "event" | "id">): void {
     counts.faults += 1;
-    onFault(event === undefined ? { kind, detail } : { kind, event, detail });
+    onFault(call === undefined ? { kind, detail } : { kind, event: call.event, callId: call.id, detail });
   }
 
   /** The answer when there is none: an explicit deny on gates; elsewhere silence, because a block would mean "go on". */
@@ -117,28 +126,27 @@ export async function startBroker({
       try {
         unlinkSync(path);
       } catch (error) {
-        if (!hasCode(error, "ENOENT"))
-          fault("tampered", `cannot remove ${path}: ${String(error)}`, call.event);
+        if (!hasCode(error, "ENOENT")) fault("tampered", `cannot remove ${path}: ${String(error)}`, call);
       }
     }
   }
 
-  async function decide(call: OpenCall, callId: number): Promise<BrokerAnswer> {
-    const { event, slot, pid, abort } = call;
+  async function decide(call: OpenCall): Promise<BrokerAnswer> {
+    const { id: callId, event, slot, pid, abort } = call;
     if (!registered.has(event)) {
       fault("request_invalid", `event ${event} is not registered`);
       return { code: 2, stdout: "", stderr: `bridle: ${event} is not an event of this run; denied` };
     }
     const changed = runDirectory.changedQuickly(slot.startsWith("x") ? undefined : slot);
     if (changed.length > 0) {
-      fault("tampered", changed.join("; "), event);
+      fault("tampered", changed.join("; "), call);
       return fallback(event, "the run directory was changed");
     }
     let raw: string;
     try {
       raw = await readEnvelope(pathOf("envelopes", slot));
     } catch (error) {
-      fault("envelope_unreadable", String(error), event);
+      fault("envelope_unreadable", String(error), call);
       return fallback(event, "the envelope could not be read");
     }
     const limitMs = deadlineMs(event);
@@ -147,7 +155,7 @@ export async function startBroker({
       stop = resolve;
     });
     const timer = setTimeout(() => {
-      fault("deadline", `no verdict within ${limitMs} ms`, event);
+      fault("deadline", `no verdict within ${limitMs} ms`, call);
       stop(fallback(event, `no verdict within ${limitMs} ms`));
       abort.abort(new Error("the call's deadline has passed"));
     }, limitMs);
@@ -157,7 +165,7 @@ export async function startBroker({
     try {
       return await Promise.race([stopped, answer(event, raw, { callId, pid, signal: abort.signal })]);
     } catch (error) {
-      fault("answer_failed", describeError(error), event);
+      fault("answer_failed", describeError(error), call);
       return fallback(event, "the supervisor failed while deciding");
     } finally {
       clearTimeout(timer);
@@ -174,34 +182,34 @@ export async function startBroker({
     // Set first: the shim's `D` can arrive before the write returns to us.
     call.answered = true;
     let result: "sent" | "gone";
+    let answer = given;
     try {
       result = await sendReply({ ...target, answer: checkAnswer(given) });
     } catch (error) {
-      fault("reply_failed", describeError(error), call.event);
+      fault("reply_failed", describeError(error), call);
+      answer = fallback(call.event, "the answer could not be delivered");
       try {
-        result = await sendReply({
-          ...target,
-          answer: fallback(call.event, "the answer could not be delivered"),
-        });
+        result = await sendReply({ ...target, answer });
       } catch (second) {
-        fault("reply_failed", `nor the fallback: ${String(second)}`, call.event);
+        fault("reply_failed", `nor the fallback: ${String(second)}`, call);
         return; // the shim's own deadline decides; its `D` frees the slot
       }
     }
     if (result === "sent") {
       counts.answered += 1;
+      onAnswered(call.event, call.id, answer.code);
       return;
     }
-    fault("late", "the caller was gone before its answer", call.event);
+    fault("late", "the caller was gone before its answer", call);
     release(call);
   }
 
-  async function serve(call: OpenCall, callId: number): Promise<void> {
+  async function serve(call: OpenCall): Promise<void> {
     let given: BrokerAnswer;
     try {
-      given = await decide(call, callId);
+      given = await decide(call);
     } catch (error) {
-      fault("answer_failed", describeError(error), call.event);
+      fault("answer_failed", describeError(error), call);
       given = { code: 2, stdout: "", stderr: "bridle: the supervisor failed while deciding; denied" };
     }
     if (!call.gaveUp) await reply(call, given);
@@ -214,10 +222,12 @@ export async function startBroker({
     }
     if (slot.startsWith("x")) reclaimAbandoned();
     counts.requests += 1;
-    const call: OpenCall = { slot, pid, event, abort: new AbortController(), answered: false, gaveUp: false };
+    const abort = new AbortController();
+    const call: OpenCall = { id: counts.requests, slot, pid, event, abort, answered: false, gaveUp: false };
     calls.set(slot, call);
+    onAsked(event, call.id);
     if (closing) call.abort.abort(new Error("the broker is closing"));
-    const work = serve(call, counts.requests).finally(() => running.delete(work));
+    const work = serve(call).finally(() => running.delete(work));
     running.add(work);
   }
 
@@ -227,7 +237,7 @@ export async function startBroker({
     if (call === undefined || call.pid !== pid) return;
     if (!call.answered) {
       call.gaveUp = true;
-      fault("late", "the caller gave up before its answer", call.event);
+      fault("late", "the caller gave up before its answer", call);
       call.abort.abort(new Error("the caller gave up"));
     }
     release(call);
@@ -240,7 +250,7 @@ export async function startBroker({
       try {
         if (emptyIfAbandoned(pathOf("replies", call.slot))) release(call);
       } catch (error) {
-        fault("tampered", `reply FIFO ${call.slot}: ${String(error)}`, call.event);
+        fault("tampered", `reply FIFO ${call.slot}: ${String(error)}`, call);
       }
     }
   }

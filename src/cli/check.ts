@@ -20,7 +20,7 @@ export function addCheckCommand(program: Command): void {
         const description = hooks.describe();
         if (json === true) process.stdout.write(`${JSON.stringify({ type: "compiled", ...description })}\n`);
         else {
-          const { hooks: entries, providerVersion, digest } = description;
+          const { hooks: entries, providerVersion, digest, warnings } = description;
           process.stdout.write(
             `ok: ${entries.length} hook(s) for ${provider} ${providerVersion}, digest ${digest.slice(0, 16)}\n`,
           );
@@ -29,6 +29,7 @@ export function addCheckCommand(program: Command): void {
               `  ${id}  ${matcher ?? "*"}  ${runs}  ${timeoutMs} ms  on_failure ${onFailure}\n`,
             );
           }
+          for (const { code, message } of warnings) process.stdout.write(`  warning ${code}: ${message}\n`);
         }
       },
     );

@@ -6,7 +6,7 @@ import { isAbsolute } from "node:path";
 import type { FunctionEntry, HookDeclaration } from "../declaration/types.ts";
 import { validateDeclaration } from "../declaration/validate.ts";
 import { AgentHooksRefused, type Issue, refuseIfAny } from "../errors.ts";
-import { capabilityOf, type EventName, PROVIDERS, type Provider } from "../profile/events.ts";
+import { CANARY_EVENT, capabilityOf, type EventName, PROVIDERS, type Provider } from "../profile/events.ts";
 import type { ProofProgress } from "../prove/prove-binary.ts";
 import { adapterFor } from "../render/registry.ts";
 import { deadlineFor, HOOK_TIMEOUT_SECONDS } from "./deadlines.ts";
@@ -68,9 +68,11 @@ export async function compileAgentHooks(
   const binary = await probeBinary(provider, { binary: options.binary, cwd: projectRoot, path }, issues);
   if (binary === undefined || issues.length > 0) throw new AgentHooksRefused(issues);
 
-  const events = [...new Set(entries.map(({ event }) => event))].filter(
+  const declared = [...new Set(entries.map(({ event }) => event))].filter(
     (event) => capabilityOf(event).ours !== true,
   );
+  const needsCanary = declared.length > 0 && !declared.includes(CANARY_EVENT);
+  const events = needsCanary ? [CANARY_EVENT, ...declared] : declared;
   const deadlines: Partial<Record<EventName, EventDeadline>> = {};
   for (const event of events)
     deadlines[event] = deadlineFor(

@@ -9,6 +9,8 @@ export const HOOK_TIMEOUT_SECONDS = 60;
 const HOOK_KILL_SECONDS = 3;
 const SHIM_SLACK_SECONDS = 2;
 const PROVIDER_SLACK_SECONDS = 5;
+/** Seconds for an event without hooks, the canary: nothing runs, but a busy machine may need a while to answer. */
+const NO_HOOK_SECONDS = 15;
 /** Events whose verdict nobody reads are acknowledged at once; their chain runs in the supervisor. */
 const ACKNOWLEDGED: EventDeadline = { shimSeconds: 2, providerSeconds: 3 };
 
@@ -24,6 +26,7 @@ export function deadlineFor(
 ): EventDeadline {
   const capability = capabilityOf(event);
   if (!capability.awaited || capability[provider].capSeconds !== undefined) return ACKNOWLEDGED;
-  const shimSeconds = Math.ceil(chainDeadlineMs(entries) / 1000) + SHIM_SLACK_SECONDS;
+  const chainSeconds = entries.length === 0 ? NO_HOOK_SECONDS : chainDeadlineMs(entries) / 1000;
+  const shimSeconds = Math.ceil(chainSeconds) + SHIM_SLACK_SECONDS;
   return { shimSeconds, providerSeconds: shimSeconds + PROVIDER_SLACK_SECONDS };
 }

@@ -79,7 +79,7 @@ export interface HookPlan {
   readonly projectRoot: string;
   /** In declaration order. */
   readonly entries: readonly CompiledEntry[];
-  /** Events with at least one entry that the provider fires, plus those Bridle always needs (none yet). */
+  /** Events with at least one entry that the provider fires, plus the one Bridle always needs beside them: the canary, `SessionStart`. */
   readonly events: readonly EventName[];
   readonly deadlines: Readonly<Partial<Record<EventName, EventDeadline>>>;
   /** PATH given to hooks, fixed at compile. */

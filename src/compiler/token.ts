@@ -4,6 +4,7 @@ import { AgentHooksRefused } from "../errors.ts";
 import type { Provider } from "../profile/events.ts";
 import type { Downgrade } from "../prove/proof.ts";
 import type { HookPlan, ProofSummary, ProveState } from "./plan.ts";
+import { type CompileWarning, listWarnings } from "./warnings.ts";
 
 const mintKey = Symbol("mint");
 const minted = new WeakMap<object, HookPlan>();
@@ -32,6 +33,8 @@ export interface HookDescription {
     /** Names only. */
     readonly env: readonly string[];
   }[];
+  /** What a caller should know of a declaration that is fine. */
+  readonly warnings: readonly CompileWarning[];
 }
 
 /** Sealed result of `compileAgentHooks`. Reusable: many runs, many working directories. Cannot be built, copied or extended. */
@@ -72,6 +75,7 @@ export class RenderedHooks {
         grants: entry.grants,
         env: entry.type === "command" ? Object.keys(entry.env) : [],
       })),
+      warnings: listWarnings(this.#plan),
     };
   }
 

@@ -133,6 +133,13 @@ export const EVENTS = {
 } as const satisfies Record<string, EventCapability>;
 
 export type EventName = keyof typeof EVENTS;
+
+/**
+ * Rendered whenever the agent fires any event of a declaration: its call shows that the whole way to the broker is open. Both fire
+ * it once a session, also a resumed one, before any tool can run (C-40, X-45).
+ */
+export const CANARY_EVENT: EventName = "SessionStart";
+
 export const EVENT_NAMES = Object.keys(EVENTS) as EventName[];
 
 /** Names a provider documents that this build has no seam for. Declaring one refuses as `event_unsupported`, not as unknown. */

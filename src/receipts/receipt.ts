@@ -32,6 +32,13 @@ export type ReceiptLine =
       readonly issues: readonly string[];
       readonly foreign_hooks: number;
     }
+  /** The canary came, and nobody had declared a hook for its event. */
+  | {
+      readonly kind: "canary";
+      readonly event: EventName;
+      readonly call: number;
+      readonly fields: Readonly<Record<string, number>>;
+    }
   | {
       readonly kind: "fired";
       readonly event: EventName;
@@ -65,6 +72,20 @@ export type ReceiptLine =
     }
   | { readonly kind: "fault"; readonly fault: string; readonly event?: string; readonly detail: string }
   | { readonly kind: "warning"; readonly code: string; readonly message: string }
+  /** What is known about each rendered event, at the end. */
+  | {
+      readonly kind: "attested";
+      readonly canary: "came" | "missing" | "none";
+      readonly events: readonly {
+        readonly event: EventName;
+        readonly rendered: boolean;
+        readonly preflighted: boolean;
+        readonly fired: number;
+        readonly answered: number;
+        readonly late: number;
+        readonly never: number;
+      }[];
+    }
   | {
       readonly kind: "run_ended";
       readonly outcome: string;

@@ -37,7 +37,7 @@ export interface RunOptions {
   readonly maxTurns?: number;
   /** Provider session id to resume. */
   readonly resume?: string;
-  /** The provider must keep the session on disk (codex: no `--ephemeral`). */
+  /** The session outlives the run, so that it can be resumed. */
   readonly keepSession?: boolean;
   readonly configHome?: "user" | "run";
   /** Text of instruction files admitted by `admit.instructions`, already read. */
@@ -49,6 +49,8 @@ export interface RunOptions {
   /** False: no tool that starts another agent. @default true */
   readonly subagents?: boolean;
   readonly extraArgs?: readonly string[];
+  /** codex: leaves terminals on although a guard watches the shell. @default false */
+  readonly interactiveShell?: boolean;
 }
 
 /** Where and as whom one run happens. All paths absolute. */
@@ -169,6 +171,10 @@ export type StreamEvent =
       readonly exitCode?: number;
       readonly outcome?: string;
       readonly noVerdict?: boolean;
+      /** Of the call the hook was asked about, when the provider says it. */
+      readonly toolUseId?: string;
+      /** The provider's own words for a missing verdict. */
+      readonly evidence?: string;
     }
   | {
       readonly type: "result";

@@ -2,6 +2,7 @@
 
 import { verifyRunDirectory } from "../broker/run-directory-identity.ts";
 import { refuseIfAny } from "../errors.ts";
+import { CANARY_EVENT } from "../profile/events.ts";
 import type { PreflightReport } from "../render/provider.ts";
 import { type ProviderChild, startChild } from "./child.ts";
 import { refuseDotEnv } from "./home.ts";
@@ -9,7 +10,9 @@ import { checkBytes } from "./precheck.ts";
 import { channelOfChild, channelOfOwnProcess, createLineHub } from "./preflight-channel.ts";
 import type { RunScope } from "./run-scope.ts";
 import { findAlteredFiles, type RunLayout } from "./set-up.ts";
+import type { StopCause } from "./settle.ts";
 import { type Supervision, superviseChild } from "./supervise.ts";
+import { watchProviderHooks } from "./watch-provider-hooks.ts";
 
 export interface Started {
   readonly child: ProviderChild;
@@ -24,7 +27,19 @@ export async function startAttested(
   onEvent: Parameters<typeof superviseChild>[0]["onEvent"],
   onStarted: (child: ProviderChild) => void,
 ): Promise<Started> {
-  const { plan, adapter, deadlines, receipts, redactor, options, ender, runId } = scope;
+  const {
+    plan,
+    adapter,
+    deadlines,
+    receipts,
+    redactor,
+    options,
+    ender,
+    runId,
+    runtime,
+    attestation,
+    warnings,
+  } = scope;
   const { rendered, context, environment, runDirectory } = layout;
   const start = { program: plan.binary.identity.path, env: environment.env, cwd: context.options.cwd };
   const timeout = AbortSignal.timeout(deadlines.attestMs);
@@ -49,6 +64,9 @@ export async function startAttested(
       foreign_hooks: report.foreignHooks.length,
     });
     refuseIfAny(report.issues);
+    const foreign = [...new Set(report.foreignHooks.map(({ event }) => event))];
+    attestation.preflighted(foreign);
+    if (plan.provider === "claude" && foreign.length > 0) warnings.push(endsNotCounted(foreign));
     return report;
   };
 
@@ -80,9 +98,46 @@ export async function startAttested(
     marker: runId,
     lines,
     onEvent,
+    onProviderHook: watchProviderHooks({ attestation, receipts, end: (cause) => ender.end(cause) }),
     redact: redactor.text,
   });
-  ender.end = supervision.end;
+  ender.end = (cause) => supervision.end(nameUnderWay(cause, runtime.ledger.underWay()));
   const report = ownReport ?? (await attest(channelOfChild(child, lines, signal)));
+  // claude runs SessionStart hooks before it answers `initialize` (C-40); codex runs them only once it has the prompt (X-45).
+  if (plan.provider === "claude") await awaitCanary(scope, child, signal);
   return { child, supervision, report };
+}
+
+function endsNotCounted(events: readonly string[]): { code: string; message: string } {
+  const message = `hooks of this machine's policy run on ${events.join(", ")} too; which hook's end is whose is not told, so ends are not counted there`;
+  return { code: "ends_not_counted", message };
+}
+
+/** Waits until the canary has come through shim and broker. Throws `attestation_failed` when it does not. */
+async function awaitCanary(
+  { attestation, deadlines, options }: RunScope,
+  child: ProviderChild,
+  signal: AbortSignal,
+): Promise<void> {
+  const late = new Promise<"late">((resolve) => {
+    if (signal.aborted) resolve("late");
+    signal.addEventListener("abort", () => resolve("late"), { once: true });
+  });
+  const gone = child.exited.then(() => "gone" as const);
+  const how = await Promise.race([attestation.canary.then(() => "came" as const), gone, late]);
+  if (how === "came") return;
+  options.signal?.throwIfAborted();
+  const message =
+    how === "gone"
+      ? `the agent ended before the canary came: its ${CANARY_EVENT} hook never reached the broker`
+      : `the canary did not come within ${deadlines.attestMs} ms: the agent's ${CANARY_EVENT} hook never reached the broker`;
+  refuseIfAny([{ code: "attestation_failed", path: "canary", message, hint: "no prompt was sent" }]);
+}
+
+/** What else was running when the guard path was found broken: it may have finished, and nothing more is known of it. */
+function nameUnderWay(cause: StopCause, ids: readonly string[]): StopCause {
+  if (cause.kind !== "unenforced") return cause;
+  const others = ids.filter((id) => !cause.reason.includes(id));
+  if (others.length === 0) return cause;
+  return { ...cause, reason: `${cause.reason}; other calls under way: ${others.join(", ")}` };
 }

@@ -4,6 +4,7 @@ import type { HookPlan } from "../compiler/plan.ts";
 import { baseEnvelope } from "../profile/envelope.ts";
 import type { Redactor } from "../redaction/redactor.ts";
 import type { PreflightReport, RunOptions } from "../render/provider.ts";
+import type { Attestation } from "./attestation.ts";
 import type { ChildExit } from "./child.ts";
 import type { EventQueue } from "./events.ts";
 import type { HookRuntime } from "./hook-runtime.ts";
@@ -20,6 +21,7 @@ export interface FinisherOptions {
   readonly redactor: Redactor;
   readonly receipts: BufferedReceipts;
   readonly runtime: HookRuntime;
+  readonly attestation: Attestation;
   readonly warnings: { code: string; message: string }[];
   readonly queue: EventQueue;
   /** `performance.now()` when `agent_prompt` had passed. */
@@ -69,6 +71,8 @@ async function finishRun(options: FinisherOptions, input: FinishInput): Promise<
   };
 
   await fireAgentExit(options, { ...ending, extinction });
+  const attestation = options.attestation.report();
+  receipts.write({ kind: "attested", ...attestation });
   receipts.write({ kind: "run_ended", ...ending, extinction: extinction.state });
   const receiptError = await receipts.close();
   const result: RunResult = Object.freeze({
@@ -86,6 +90,7 @@ async function finishRun(options: FinisherOptions, input: FinishInput): Promise<
     costUsd: summary.costUsd,
     durationMs,
     hooks: { ...runtime.counts },
+    attestation,
     extinction,
     stderrTail: redactor.text(input.stderr),
     receiptPath: receipts.path,

@@ -5,13 +5,15 @@ import { type ChainStep, runChain } from "../broker/chain.ts";
 import { chainDeadlineMs } from "../compiler/deadlines.ts";
 import type { CompiledEntry, HookPlan } from "../compiler/plan.ts";
 import type { Envelope, EnvelopeContext } from "../profile/envelope-types.ts";
-import { capabilityOf, type EventName } from "../profile/events.ts";
+import { CANARY_EVENT, capabilityOf, type EventName } from "../profile/events.ts";
 import type { HookExit, Verdict } from "../profile/verdict.ts";
 import { fieldSizes } from "../receipts/receipt.ts";
 import type { ReceiptWriter } from "../receipts/writer.ts";
 import type { Redactor } from "../redaction/redactor.ts";
 import type { ProviderAdapter } from "../render/provider.ts";
 import { listDifferences } from "../trust/identity.ts";
+import type { Attestation } from "./attestation.ts";
+import { type CallLedger, createCallLedger } from "./call-ledger.ts";
 import { downgradeVerdict } from "./downgrade-verdict.ts";
 import type { HookEvent } from "./events.ts";
 import type { HookCounts } from "./result.ts";
@@ -27,22 +29,17 @@ export interface HookRuntimeOptions {
   readonly marker: string;
   readonly receipts: ReceiptWriter;
   readonly redactor: Redactor;
+  readonly attestation: Pick<Attestation, "identified">;
   readonly onHook: (event: HookEvent) => void;
   /** The guard path itself failed or was tampered with: the run must end as `unenforced`. */
   readonly onUnenforced: (reason: string) => void;
   readonly onHookLoop: (reason: string) => void;
 }
 
-export interface AdmittedCalls {
-  readonly ids: ReadonlySet<string>;
-  /** How many of them run a command, change files or call an MCP server. */
-  readonly working: number;
-}
-
 export interface HookRuntime {
   readonly counts: HookCounts;
-  /** Tool calls that a `PreToolUse` chain let through: what is seen to run must be among them. */
-  readonly admitted: AdmittedCalls;
+  /** What `PreToolUse` chains decided: a tool that is seen to run must have been let through. */
+  readonly ledger: CallLedger;
   /** A `UserPromptSubmit` of the main agent was denied. */
   readonly isPromptDenied: boolean;
   answer(event: EventName, raw: string, call: BrokerCall): Promise<BrokerAnswer>;
@@ -53,12 +50,12 @@ export interface HookRuntime {
 }
 
 export function createHookRuntime(options: HookRuntimeOptions): HookRuntime {
-  const { plan, adapter, context, hookEnv, marker, receipts, redactor, onHook, onUnenforced, onHookLoop } =
-    options;
+  const { plan, adapter, context, hookEnv, marker, receipts, redactor, attestation } = options;
+  const { onHook, onUnenforced, onHookLoop } = options;
   const counts: HookCounts = { fired: 0, ran: 0, denied: 0, failed: 0, late: 0 };
   const byEvent = groupByEvent(plan.entries);
   const acknowledged = new Set<Promise<unknown>>();
-  const admitted = { ids: new Set<string>(), working: 0 };
+  const ledger = createCallLedger();
   let isPromptDenied = false;
   let stopBlocks = 0;
 
@@ -160,22 +157,20 @@ export function createHookRuntime(options: HookRuntimeOptions): HookRuntime {
       onHookLoop(`stop_hook_loop: Stop was blocked ${stopBlocks} times in a row`);
   };
 
-  const noteAdmission = (event: EventName, verdict: Verdict, envelope: Envelope) => {
-    if (event !== "PreToolUse" || verdict.decision === "deny") return;
-    if (typeof envelope.tool_use_id === "string") admitted.ids.add(envelope.tool_use_id);
-    // codex does not show a subagent's calls, so its admissions must not cover the main agent's.
-    const isMain = envelope.agent_id === undefined;
-    if (isMain && ["shell", "edit", "mcp"].includes(String(envelope.tool_kind))) admitted.working += 1;
-  };
-
   return {
     counts,
-    admitted,
+    ledger,
     get isPromptDenied() {
       return isPromptDenied;
     },
     async answer(event, raw, { callId, signal }) {
       const envelope = adapter.decodeEnvelope(event, raw, context);
+      attestation.identified(event, callId, envelope);
+      if (event === CANARY_EVENT && !byEvent.has(event)) {
+        // Nobody declared a hook for it: the call itself is all that was wanted, and it is not one of the user's hooks.
+        receipts.write({ kind: "canary", event, call: callId, fields: fieldSizes(envelope) });
+        return adapter.encodeVerdict(event, { decision: "none" });
+      }
       if (!capabilityOf(event).awaited) {
         track(decide(event, envelope, { id: callId, signal: new AbortController().signal }));
         return adapter.encodeVerdict(event, { decision: "none" });
@@ -184,7 +179,7 @@ export function createHookRuntime(options: HookRuntimeOptions): HookRuntime {
       const verdict = downgradeVerdict(wanted, plan.downgrades);
       if (verdict !== wanted) counts.denied += 1;
       // An abandoned chain decided nothing: nobody waited for it any more.
-      if (!signal.aborted) noteAdmission(event, verdict, envelope);
+      if (!signal.aborted && event === "PreToolUse") ledger.decide(envelope, verdict);
       watchLoops(event, verdict, envelope);
       return adapter.encodeVerdict(event, redactReason(verdict));
     },

@@ -44,6 +44,7 @@ const schema = z
         denyRules: z.boolean(),
         instructions: z.enum(["project", "none"]),
         subagents: z.boolean(),
+        interactiveShell: z.boolean(),
       })
       .partial(),
     extraArgs: texts,

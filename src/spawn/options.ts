@@ -34,6 +34,10 @@ export interface AdmitOptions {
   instructions?: "project" | "none";
   /** False: the agent is offered no tool that starts another agent. @default true, unless the proof showed that they escape the guards */
   subagents?: boolean;
+  /**
+   * codex: gives the shell a terminal (`tty`) although a guard watches the shell. What is typed into it asks no hook. @default false
+   */
+  interactiveShell?: boolean;
 }
 
 export interface SpawnOptions {

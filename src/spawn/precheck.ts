@@ -82,6 +82,7 @@ function toRunOptions(options: SpawnOptions): RunOptions {
     cwd: options.cwd,
     configHome: options.configHome ?? "user",
     subagents: options.admit?.subagents ?? true,
+    interactiveShell: options.admit?.interactiveShell ?? false,
     ...Object.fromEntries(given),
   };
 }

@@ -2,6 +2,7 @@
 
 import type { ProveState } from "../compiler/plan.ts";
 import type { Provider } from "../profile/events.ts";
+import type { RunAttestation } from "./attestation.ts";
 import type { Outcome } from "./settle.ts";
 
 export interface Extinction {
@@ -46,6 +47,8 @@ export interface RunResult {
   readonly costUsd: number | undefined;
   readonly durationMs: number;
   readonly hooks: Readonly<HookCounts>;
+  /** What is known about each rendered event. Frozen. */
+  readonly attestation: RunAttestation;
   readonly extinction: Extinction;
   /** Last 64 KiB of the provider's stderr, redacted. */
   readonly stderrTail: string;

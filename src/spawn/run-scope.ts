@@ -4,12 +4,14 @@ import { randomUUID } from "node:crypto";
 import { tmpdir } from "node:os";
 import type { HookPlan } from "../compiler/plan.ts";
 import { pathOutside } from "../compiler/resolve-command.ts";
+import { listWarnings } from "../compiler/warnings.ts";
 import { buildHookEnv } from "../exec/hook-env.ts";
 import { isJsonObject, type Json } from "../json.ts";
 import type { EnvelopeContext } from "../profile/envelope-types.ts";
 import { isSecretName } from "../redaction/patterns.ts";
 import { createRedactor, type Redactor } from "../redaction/redactor.ts";
 import type { ProviderAdapter, RunOptions } from "../render/provider.ts";
+import { type Attestation, createAttestation } from "./attestation.ts";
 import { createHookRuntime, type HookRuntime } from "./hook-runtime.ts";
 import { type ResolvedDeadlines, resolveDeadlines, type SpawnOptions } from "./options.ts";
 import { type BufferedReceipts, bufferReceipts } from "./receipt-buffer.ts";
@@ -26,6 +28,7 @@ export interface RunScope {
   readonly redactor: Redactor;
   readonly receipts: BufferedReceipts;
   readonly runtime: HookRuntime;
+  readonly attestation: Attestation;
   readonly warnings: { code: string; message: string }[];
   /** Set once there is something to end. */
   readonly ender: { end(cause: StopCause): void };
@@ -55,8 +58,10 @@ export function createScope(
     ...(options.model === undefined ? {} : { model: options.model }),
     ...(options.permissionMode === undefined ? {} : { permissionMode: options.permissionMode }),
   };
+  const attestation = createAttestation(plan);
   const runtime = createHookRuntime({
     plan,
+    attestation,
     adapter,
     context,
     hookEnv: buildHookEnv({
@@ -75,7 +80,8 @@ export function createScope(
     onHookLoop: (reason) => ender.end({ kind: "hook_loop", reason }),
   });
   const deadlines = resolveDeadlines(options.deadlines);
-  return { ...base, deadlines, sessionId, redactor, receipts, runtime, warnings: [], ender };
+  const warnings = [...listWarnings(plan)];
+  return { ...base, deadlines, sessionId, redactor, receipts, runtime, attestation, warnings, ender };
 }
 
 /** What a declaration puts into a guard's environment is treated as secret when its name says so. */

@@ -34,6 +34,8 @@ export interface RunFacts {
   readonly isAttested: boolean;
   /** Faults of the guard path that were seen, whatever else happened. */
   readonly faults: readonly string[];
+  /** What is missing of the evidence that the guards were in force: they keep a run from being a success, and change nothing else. */
+  readonly doubts: readonly string[];
 }
 
 export interface Settlement {
@@ -74,6 +76,8 @@ export function settleRun(facts: RunFacts): Settlement {
           : `killed by ${signal} after a final message`,
     };
   }
+  const [doubt] = facts.doubts;
+  if (doubt !== undefined) return { outcome: "unenforced", reason: doubt };
   if (!facts.isAttested) return { outcome: "unenforced", reason: "the hooks were not attested" };
   return { outcome: "success", reason: stopCause?.kind === "lingered" ? "lingered" : finalMessage.reason };
 }

@@ -20,8 +20,10 @@ import type { AgentRun } from "./run.ts";
 import { createScope, type RunScope } from "./run-scope.ts";
 import { type RunLayout, setUpRun } from "./set-up.ts";
 import type { Settlement } from "./settle.ts";
+import { startSessionWatch } from "./start-session-watch.ts";
 import { sweepTree } from "./stop.ts";
 import { type LiveRun, superviseToEnd } from "./supervise-to-end.ts";
+import type { SessionWatch } from "./watch-codex-session.ts";
 import { watchWorkingDirectory } from "./watch-cwd.ts";
 import { watchTools } from "./watch-tools.ts";
 
@@ -59,6 +61,7 @@ export async function spawnAgent(options: SpawnOptions): Promise<AgentRun> {
   let broker: Broker | undefined;
   let child: ProviderChild | undefined;
   let closeWatch = () => {};
+  let session: SessionWatch | undefined;
   try {
     await admitReceipts(scope, prompt);
     layout = await setUpRun({ ...scope, marker: runId });
@@ -67,7 +70,8 @@ export async function spawnAgent(options: SpawnOptions): Promise<AgentRun> {
     broker = await openBroker(scope, layout);
     const watch = watchTools({
       plan,
-      admitted: scope.runtime.admitted,
+      ledger: scope.runtime.ledger,
+      attestation: scope.attestation,
       receipts: scope.receipts,
       runDirectory: layout.runDirectory,
       end: (cause) => scope.ender.end(cause),
@@ -78,12 +82,14 @@ export async function spawnAgent(options: SpawnOptions): Promise<AgentRun> {
       const reason = `cwd_lost: ${detail}`;
       scope.ender.end(isGuarded ? { kind: "unenforced", reason } : { kind: "stopped", reason });
     });
+    session = startSessionWatch(scope, layout, (warning) => queue.push({ type: "warning", ...warning }));
     closeWatch = directory.close;
     const started = await startAttested(
       scope,
       layout,
       (event) => {
         directory.look();
+        session?.look();
         watch(event);
         queue.push(event);
       },
@@ -95,10 +101,11 @@ export async function spawnAgent(options: SpawnOptions): Promise<AgentRun> {
     queueControl.resume = () => void started.child.stdout.resume();
     handOver(scope, started, prompt, layout);
     void started.supervision.ended.then(directory.close);
-    const live: LiveRun = { layout, broker, finish, ...started };
+    const live: LiveRun = { layout, broker, finish, session, ...started };
     return createRun(scope, live, queue, superviseToEnd(scope, live));
   } catch (error) {
     closeWatch();
+    session?.close();
     const extinction =
       child === undefined ? undefined : await sweepTree({ groupId: child.groupId, marker: runId });
     await broker?.close();
@@ -199,7 +206,7 @@ function noteLayout(
 }
 
 function openBroker(
-  { plan, runtime, receipts, redactor, ender }: RunScope,
+  { plan, runtime, receipts, redactor, attestation, ender }: RunScope,
   { runDirectory }: RunLayout,
 ): Promise<Broker> {
   return startBroker({
@@ -208,7 +215,10 @@ function openBroker(
     answer: runtime.answer,
     deadlineMs: (event) => ((plan.deadlines[event]?.shimSeconds ?? 2) - 1) * 1000,
     isGate: (event) => capabilityOf(event).role === "gate",
-    onFault: ({ kind, event, detail }) => {
+    onAsked: attestation.asked,
+    onAnswered: attestation.answered,
+    onFault: ({ kind, event, callId, detail: said }) => {
+      const detail = callId === undefined ? said : `${said} (${attestation.describe(callId)})`;
       receipts.write({
         kind: "fault",
         fault: kind,
@@ -216,6 +226,7 @@ function openBroker(
         detail: redactor.text(detail),
       });
       if (kind === "late") runtime.counts.late += 1;
+      if (callId !== undefined && (kind === "late" || kind === "deadline")) attestation.late(callId);
       const concernsGate = event === undefined || event === "Stop" || capabilityOf(event).role === "gate";
       if (concernsGate) ender.end({ kind: "unenforced", reason: `${kind}: ${redactor.text(detail)}` });
     },

@@ -13,6 +13,7 @@ import { fingerprintGates, saveSession } from "./session-record.ts";
 import type { RunLayout } from "./set-up.ts";
 import { settleRun } from "./settle.ts";
 import type { Supervision } from "./supervise.ts";
+import type { SessionWatch } from "./watch-codex-session.ts";
 
 export interface LiveRun {
   readonly layout: RunLayout;
@@ -21,17 +22,20 @@ export interface LiveRun {
   readonly supervision: Supervision;
   readonly report: PreflightReport;
   readonly finish: Finish;
+  readonly session: SessionWatch | undefined;
 }
 
 /** From the hand-over to the result. Never rejects: what goes wrong at the end is said in the result. */
 export async function superviseToEnd(
   scope: RunScope,
-  { layout, broker, child, supervision, report, finish }: LiveRun,
+  { layout, broker, child, supervision, report, finish, session }: LiveRun,
 ): Promise<RunResult> {
-  const { runtime, receipts } = scope;
+  const { runtime, receipts, attestation } = scope;
   const { exit, extinction, isTruncated, stopCause } = await supervision.ended;
   const faults = (await verifyRunDirectory(layout.runDirectory)).map((detail) => `tampered: ${detail}`);
   for (const detail of faults) receipts.write({ kind: "fault", fault: "tampered", detail });
+  // Before the home goes away: what was written since the last look.
+  faults.push(...(session?.close() ?? []));
   await broker.close();
   await runtime.settle();
   await tidy(scope, layout, supervision);
@@ -45,6 +49,7 @@ export async function superviseToEnd(
     isTruncated,
     isAttested: report.issues.length === 0,
     faults,
+    doubts: attestation.doubts(),
   });
   return finish({
     settlement,

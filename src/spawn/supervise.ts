@@ -3,7 +3,6 @@
 
 import { setTimeout as delay } from "node:timers/promises";
 import { signalGroup } from "../exec/process-group.ts";
-import { capabilityOf, isEventName } from "../profile/events.ts";
 import type { ProviderAdapter, StreamEvent, StreamParser } from "../render/provider.ts";
 import type { ChildExit, ProviderChild } from "./child.ts";
 import type { AgentEventBody } from "./events.ts";
@@ -13,6 +12,7 @@ import type { LineHub } from "./preflight-channel.ts";
 import type { Extinction, Usage } from "./result.ts";
 import type { RunFacts, StopCause } from "./settle.ts";
 import { askToStop, kill, stopChild, sweepTree } from "./stop.ts";
+import type { ProviderHookEvent } from "./watch-provider-hooks.ts";
 
 export interface SuperviseOptions {
   readonly child: ProviderChild;
@@ -21,6 +21,8 @@ export interface SuperviseOptions {
   readonly marker: string;
   readonly lines: LineHub;
   readonly onEvent: (body: AgentEventBody) => void;
+  /** What the provider says about our handlers; never shown. */
+  readonly onProviderHook: (event: ProviderHookEvent) => void;
   /** Diagnostics pass through it before they are shown. */
   readonly redact: (text: string) => string;
 }
@@ -55,7 +57,7 @@ export interface Supervision {
 }
 
 export function superviseChild(options: SuperviseOptions): Supervision {
-  const { child, adapter, deadlines, marker, lines, onEvent, redact } = options;
+  const { child, adapter, deadlines, marker, lines, onEvent, onProviderHook, redact } = options;
   const parser: StreamParser = adapter.createStreamParser();
   const summary: StreamSummary = {
     providerSessionId: undefined,
@@ -93,7 +95,7 @@ export function superviseChild(options: SuperviseOptions): Supervision {
       case "control":
         return;
       case "provider_hook":
-        watchProviderHook(event, end);
+        onProviderHook(event);
         return;
       case "result":
         summary.finalMessage = { status: event.status, reason: event.reason };
@@ -192,21 +194,6 @@ export function superviseChild(options: SuperviseOptions): Supervision {
     },
     ended,
   };
-}
-
-/** What the provider itself says about our handler: no verdict, or an exit code the handler form cannot give. */
-function watchProviderHook(
-  event: Extract<StreamEvent, { type: "provider_hook" }>,
-  end: (cause: StopCause) => void,
-): void {
-  const { event: name, exitCode, noVerdict } = event;
-  const role = isEventName(name) ? capabilityOf(name).role : "observe";
-  if (role === "observe") return;
-  if (noVerdict === true)
-    end({ kind: "unenforced", reason: `the provider reports a ${name} hook without a verdict` });
-  else if (exitCode !== undefined && exitCode !== 0 && exitCode !== 2) {
-    end({ kind: "unenforced", reason: `the provider reports exit ${exitCode} of a ${name} hook` });
-  }
 }
 
 function isWholeJson(text: string): boolean {

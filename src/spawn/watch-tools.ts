@@ -3,17 +3,27 @@
 
 import type { RunDirectory } from "../broker/run-directory.ts";
 import type { HookPlan } from "../compiler/plan.ts";
+import type { Json } from "../json.ts";
+import { CANARY_EVENT } from "../profile/events.ts";
 import type { ReceiptWriter } from "../receipts/writer.ts";
+import type { Attestation } from "./attestation.ts";
+import type { CallLedger } from "./call-ledger.ts";
 import type { AgentEventBody } from "./events.ts";
-import type { AdmittedCalls } from "./hook-runtime.ts";
 import type { StopCause } from "./settle.ts";
 
 /** codex items that stand for work a PreToolUse guard is asked about; their ids are not call ids, so they are counted. */
 const WORKING_ITEMS: readonly string[] = ["command_execution", "file_change", "mcp_tool_call"];
 
+/** Longest summary of a call's input, in UTF-16 units. */
+const SUMMARY_MAX = 160;
+
+/** Events by which the agent shows that its turn is under way: by then the canary must have come. */
+const SHOWS_WORK: readonly string[] = ["tool_call", "tool_result", "message", "thinking"];
+
 export interface ToolWatch {
   readonly plan: HookPlan;
-  readonly admitted: AdmittedCalls;
+  readonly ledger: Pick<CallLedger, "isAdmitted" | "working" | "end">;
+  readonly attestation: Pick<Attestation, "isCanaryMissing">;
   readonly receipts: Pick<ReceiptWriter, "write">;
   readonly runDirectory: Pick<RunDirectory, "changedQuickly">;
   readonly end: (cause: StopCause) => void;
@@ -22,7 +32,8 @@ export interface ToolWatch {
 /** Returns a listener to be called with every event before it is shown; it reports once. */
 export function watchTools({
   plan,
-  admitted,
+  ledger,
+  attestation,
   receipts,
   runDirectory,
   end,
@@ -32,22 +43,26 @@ export function watchTools({
   let hasReported = false;
 
   const findFault = (event: AgentEventBody): { fault: string; detail: string } | undefined => {
+    if (!SHOWS_WORK.includes(event.type)) return undefined;
+    if (attestation.isCanaryMissing)
+      return { fault: "canary", detail: `${event.type} before the ${CANARY_EVENT} hook reached the broker` };
     if (event.type !== "tool_call" && event.type !== "tool_result") return undefined;
     const [change] = runDirectory.changedQuickly(undefined);
     if (change !== undefined) return { fault: "tampered", detail: change };
     if (!isGuarded) return undefined;
     if (event.type === "tool_result") {
-      const isUnasked = event.ran === true && event.id !== undefined && !admitted.ids.has(event.id);
+      if (event.id !== undefined) ledger.end(event.id);
+      const isUnasked = event.ran === true && event.id !== undefined && !ledger.isAdmitted(event.id);
       return isUnasked
         ? { fault: "unasked", detail: `tool call ${event.id} ran without an admitting PreToolUse verdict` }
         : undefined;
     }
     if (event.started !== true || !WORKING_ITEMS.includes(event.name)) return undefined;
     started += 1;
-    if (started <= admitted.working) return undefined;
+    if (started <= ledger.working) return undefined;
     return {
       fault: "unasked",
-      detail: `${started} tool calls started and ${admitted.working} were admitted: ${event.name} ${event.id}`,
+      detail: `${started} tool calls started and ${ledger.working} were admitted: ${event.name} ${event.id} ${summarise(event.input)}`,
     };
   };
 
@@ -56,7 +71,13 @@ export function watchTools({
     const found = findFault(event);
     if (found === undefined) return;
     hasReported = true;
-    receipts.write({ kind: "fault", event: "PreToolUse", ...found });
+    const concerns = found.fault === "canary" ? CANARY_EVENT : "PreToolUse";
+    receipts.write({ kind: "fault", event: concerns, ...found });
     end({ kind: "unenforced", reason: `${found.fault}: ${found.detail}` });
   };
+}
+
+function summarise(input: Json): string {
+  const text = JSON.stringify(input);
+  return text.length > SUMMARY_MAX ? `${text.slice(0, SUMMARY_MAX)}…` : text;
 }

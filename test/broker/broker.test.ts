@@ -69,6 +69,49 @@ describe("an answer", () => {
     expect(faults).toEqual([]);
   });
 
+  it("is told with its call and its code once the caller has it", async () => {
+    const told: unknown[] = [];
+    await listen(async (event) => ({ code: event === "Stop" ? 0 : 2, stdout: "", stderr: "no" }), {
+      onAsked: (...call) => told.push(["asked", ...call]),
+      onAnswered: (...call) => told.push(["answered", ...call]),
+    });
+    await gate().result;
+    await stop().result;
+    expect(told).toEqual([
+      ["asked", "PreToolUse", 1],
+      ["answered", "PreToolUse", 1, 2],
+      ["asked", "Stop", 2],
+      ["answered", "Stop", 2, 0],
+    ]);
+  });
+
+  it("is told with the code that was sent, not the one that could not be", async () => {
+    const codes: number[] = [];
+    await listen(async () => ({ code: 1 }) as never, { onAnswered: (_event, _id, code) => codes.push(code) });
+    await gate().result;
+    expect(codes).toEqual([2]);
+  });
+
+  it("that nobody took is not told, and the fault names the call", async () => {
+    const codes: number[] = [];
+    let release = () => {};
+    await listen(
+      () =>
+        new Promise((resolve) => {
+          release = () => resolve({ code: 0, stdout: "", stderr: "" });
+        }),
+      { onAnswered: (_event, _id, code) => codes.push(code) },
+    );
+    const call = gate();
+    await until("the call is open", async () => broker?.pending === 1);
+    call.child.kill("SIGKILL");
+    await call.result;
+    release();
+    await until("the fault is told", async () => faults.length > 0);
+    expect(faults).toMatchObject([{ kind: "late", event: "PreToolUse", callId: 1 }]);
+    expect(codes).toEqual([]);
+  });
+
   it("carries a deny's reason and JSON", async () => {
     await listen(async () => ({ code: 2, stdout: '{"d":1}', stderr: "not here" }));
     expect(await gate().result).toEqual({ code: 2, signal: null, stdout: '{"d":1}\n', stderr: "not here\n" });

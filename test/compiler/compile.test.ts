@@ -46,6 +46,63 @@ const codesOf = (run: () => unknown): string[] => {
   }
 };
 
+describe("the canary", () => {
+  const eventsOf = async (...declared: string[]) => {
+    const hooks = [{ hooks: [{ type: "function" as const, handler: () => undefined }] }];
+    const declaration = Object.fromEntries(declared.map((event) => [event, hooks]));
+    const { events, deadlines } = planOf(
+      await compileAgentHooks(declaration, { provider: "claude", cwd: root, binary: "./claude" }),
+    );
+    return { events, deadlines };
+  };
+
+  test.each([
+    [["PreToolUse"], ["SessionStart", "PreToolUse"]],
+    [
+      ["agent_exit", "Stop"],
+      ["SessionStart", "Stop"],
+    ],
+    [
+      ["Stop", "SessionStart"],
+      ["Stop", "SessionStart"],
+    ],
+    [["agent_prompt", "agent_exit"], []],
+  ])("of a declaration of %j makes the rendered events %j", async (declared, events) => {
+    expect((await eventsOf(...declared)).events).toEqual(events);
+  });
+
+  test("has time to be answered on a busy machine, although it runs nothing", async () => {
+    expect((await eventsOf("PreToolUse")).deadlines.SessionStart).toEqual({
+      shimSeconds: 17,
+      providerSeconds: 22,
+    });
+  });
+});
+
+describe("warnings", () => {
+  const warningsOf = async (provider: "claude" | "codex", event: string, matcher?: string) => {
+    const group = { hooks: [{ type: "function" as const, handler: () => undefined }] };
+    const declaration = { [event]: [matcher === undefined ? group : { matcher, ...group }] };
+    const token = await compileAgentHooks(declaration, { provider, cwd: root, binary: "./claude" });
+    return token.describe().warnings.map(({ code }) => code);
+  };
+
+  test.each([undefined, "*", "kind:shell", "Bash", "B.sh"])(
+    "say what codex does not ask a shell guard (%s)",
+    async (matcher) => {
+      expect(await warningsOf("codex", "PreToolUse", matcher)).toEqual(["hole_write_stdin"]);
+    },
+  );
+
+  test.each([
+    ["codex", "PreToolUse", "kind:mcp"],
+    ["codex", "PostToolUse", undefined],
+    ["claude", "PreToolUse", undefined],
+  ] as const)("there are none for %s, %s, %s", async (provider, event, matcher) => {
+    expect(await warningsOf(provider, event, matcher)).toEqual([]);
+  });
+});
+
 describe("a token", () => {
   const forgeries: [string, (token: RenderedHooks) => unknown][] = [
     ["a spread copy", (token) => ({ ...token })],

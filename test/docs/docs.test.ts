@@ -103,6 +103,47 @@ describe("docs/SPAWN.md", () => {
   });
 });
 
+describe("docs/SPAWN.md, what a run shows", () => {
+  const spawn = read("docs/SPAWN.md");
+  const fieldsOf = (file: string, name: string) => {
+    const source = read(file);
+    const start = source.indexOf(`export interface ${name} {`);
+    const body = source.slice(start, source.indexOf("\n}", start));
+    return [...body.matchAll(/^ {2}readonly (\w+)\??:/gm)].map(([, field]) => field as string);
+  };
+  const namesIn = (cell = "") => [...cell.matchAll(/`(\w+)`/g)].map(([, name]) => name as string);
+
+  it("has every field of a result", () => {
+    const listed = tableAfter(spawn, "## Result").flatMap(([cell]) => namesIn(cell));
+    expect(listed.sort()).toEqual(fieldsOf("src/spawn/result.ts", "RunResult").sort());
+  });
+
+  it("has every field of an event's attestation, in order", () => {
+    const listed = tableAfter(spawn, "event, frozen:").flatMap(([cell]) => namesIn(cell));
+    expect(listed).toEqual(fieldsOf("src/spawn/attestation.ts", "EventAttestation"));
+  });
+
+  it("has every kind of receipt line", () => {
+    const source = read("src/receipts/receipt.ts");
+    const kinds = [...source.matchAll(/readonly kind: "(\w+)"/g)].map(([, kind]) => kind as string);
+    const listed = namesIn(/in order: ([\s\S]*?)\. Each line/.exec(spawn)?.[1]);
+    expect(listed.sort()).toEqual(kinds.sort());
+  });
+
+  it("has every first word of an unenforced reason that a watch gives", () => {
+    const files = ["watch-tools", "watch-provider-hooks", "watch-codex-session", "attestation"];
+    const source = files.map((file) => read(`src/spawn/${file}.ts`)).join("\n");
+    const given = [
+      ...source.matchAll(/fault: "(\w+)"/g),
+      ...source.matchAll(/report\(\s*"(\w+)"/g),
+      ...source.matchAll(/`(canary|unanswered): /g),
+    ].map(([, word]) => word as string);
+    const listed = tableAfter(spawn, "by the first word of the reason").flatMap(([cell]) => namesIn(cell));
+    expect(given.length).toBeGreaterThan(5);
+    expect([...new Set(given)].filter((word) => !listed.includes(word))).toEqual([]);
+  });
+});
+
 describe("provider facts", () => {
   const cited = (pattern: RegExp) => {
     const files = readdirSync(join(root, "src"), { recursive: true, encoding: "utf8" });

@@ -1,5 +1,7 @@
 import { parse } from "smol-toml";
 import { describe, expect, test } from "vitest";
+import type { CompiledEntry } from "../../src/compiler/plan.ts";
+import type { EventName } from "../../src/profile/events.ts";
 import { trustHash } from "../../src/render/codex/hooks.ts";
 import type { RunOptions } from "../../src/render/provider.ts";
 import { adapterFor } from "../../src/render/registry.ts";
@@ -113,6 +115,40 @@ describe("codex", () => {
       }),
     );
 
+  const ENTRY = { event: "PreToolUse", matcher: undefined } as CompiledEntry;
+  const guarded = (matcher: string | undefined, options: Partial<RunOptions> = {}) =>
+    adapterFor("codex").materialise(
+      { ...makePlan("codex"), entries: [{ ...ENTRY, matcher }] },
+      makeContext(options),
+    ).argv;
+
+  test.each([undefined, "kind:shell", "Bash", "^Ba"])(
+    "a shell guard (%s) leaves the shell without a terminal, also in the preflight",
+    (matcher) => {
+      expect(guarded(matcher).join(" ")).toContain("--disable unified_exec_tty");
+      const { preflightArgv = [] } = adapterFor("codex").materialise(
+        { ...makePlan("codex"), entries: [{ ...ENTRY, matcher }] },
+        makeContext(),
+      );
+      expect(preflightArgv.join(" ")).toContain("--disable unified_exec_tty");
+    },
+  );
+
+  test.each(["kind:mcp", "apply_patch"])("a guard of something else (%s) does not", (matcher) => {
+    expect(guarded(matcher).join(" ")).not.toContain("unified_exec_tty");
+  });
+
+  test("nor does a shell guard when the caller admits it", () => {
+    expect(guarded(undefined, { interactiveShell: true }).join(" ")).not.toContain("unified_exec_tty");
+  });
+
+  test("the session is kept on disk for a PreToolUse guard alone", () => {
+    const argvOf = (events: EventName[]) =>
+      adapterFor("codex").materialise({ ...makePlan("codex"), events }, makeContext()).argv;
+    expect(argvOf(["PreToolUse", "Stop"])).not.toContain("--ephemeral");
+    expect(argvOf(["Stop"])).toContain("--ephemeral");
+  });
+
   test("argv without any option", () => {
     const { argv } = render("codex");
     expect(argv.filter((word, index) => word !== "-c" && argv[index - 1] !== "-c")).toEqual([
@@ -121,7 +157,6 @@ describe("codex", () => {
       "--skip-git-repo-check",
       "--ignore-rules",
       "--ignore-user-config",
-      "--ephemeral",
       "--strict-config",
       "--enable",
       "skip_host_skill_discovery",

@@ -43,9 +43,17 @@ describe("claude's stream", () => {
       type: "system",
       subtype: "informational",
       tag: "hook_no_verdict",
-      hook_no_verdict: { hook_event: "PreToolUse" },
+      hook_no_verdict: { hook_event: "PreToolUse", tool_use_id: "t", timed_out: true },
     };
-    expect(read("claude", line)).toEqual([{ type: "provider_hook", event: "PreToolUse", noVerdict: true }]);
+    expect(read("claude", line)).toEqual([
+      {
+        type: "provider_hook",
+        event: "PreToolUse",
+        noVerdict: true,
+        toolUseId: "t",
+        evidence: "hook_no_verdict, timed out",
+      },
+    ]);
   });
 
   test("a denied call's result is denied", () => {

@@ -12,6 +12,7 @@ const GOOD: RunFacts = {
   isTruncated: false,
   isAttested: true,
   faults: [],
+  doubts: [],
 };
 
 describe("a run", () => {
@@ -118,6 +119,7 @@ const facts: fc.Arbitrary<RunFacts> = fc.record({
   isTruncated: fc.boolean(),
   isAttested: fc.boolean(),
   faults: fc.array(fc.string(), { maxLength: 2 }),
+  doubts: fc.array(fc.string(), { maxLength: 2 }),
 });
 
 describe("whatever was seen", () => {
@@ -129,14 +131,26 @@ describe("whatever was seen", () => {
         expect(seen.stopCause === undefined ? seen.exitCode : seen.stopCause.kind).toBe(
           seen.stopCause === undefined ? 0 : "lingered",
         );
-        expect([seen.isAttested, seen.isTruncated, seen.isPromptDenied, seen.faults]).toEqual([
+        expect([seen.isAttested, seen.isTruncated, seen.isPromptDenied, seen.faults, seen.doubts]).toEqual([
           true,
           false,
           false,
           [],
+          [],
         ]);
       }),
       { numRuns: 20_000 },
+    );
+  });
+
+  test("a doubt changes a success, and nothing else", () => {
+    fc.assert(
+      fc.property(facts, (seen) => {
+        const without = settleRun({ ...seen, doubts: [] });
+        const [doubt] = seen.doubts;
+        const isDoubted = doubt !== undefined && without.outcome === "success";
+        expect(settleRun(seen)).toEqual(isDoubted ? { outcome: "unenforced", reason: doubt } : without);
+      }),
     );
   });
 

@@ -8,7 +8,9 @@ function watched({
   working = 0,
   events = ["PreToolUse"],
   change,
+  isCanaryMissing = false,
 }: {
+  isCanaryMissing?: boolean;
   ids?: string[];
   working?: number;
   events?: string[];
@@ -17,7 +19,8 @@ function watched({
   const causes: string[] = [];
   const listener = watchTools({
     plan: { events } as unknown as HookPlan,
-    admitted: { ids: new Set(ids), working },
+    ledger: { isAdmitted: (id) => ids.includes(id), working, end: () => {} },
+    attestation: { isCanaryMissing },
     receipts: { write: () => {} },
     runDirectory: { changedQuickly: () => (change === undefined ? [] : [change]) },
     end: (cause) => causes.push(cause.kind === "unenforced" ? cause.reason : cause.kind),
@@ -61,6 +64,23 @@ describe("a tool that ran past its guard ends the run", () => {
     const { listener, causes } = watched({ events: [], change: "s/shim has other bytes" });
     listener(started("command_execution"));
     expect(causes).toEqual(["tampered: s/shim has other bytes"]);
+  });
+
+  it.each<AgentEventBody>([
+    started("command_execution"),
+    ran("a"),
+    { type: "message", role: "assistant", text: "hello" },
+  ])("when the agent works before the canary came: %j", (event) => {
+    const { listener, causes } = watched({ isCanaryMissing: true, ids: ["a"], working: 1 });
+    listener(event);
+    expect(causes).toEqual([`canary: ${event.type} before the SessionStart hook reached the broker`]);
+  });
+
+  it("not when it only names its session before that", () => {
+    const { listener, causes } = watched({ isCanaryMissing: true });
+    listener({ type: "session", providerSessionId: "s" });
+    listener({ type: "warning", code: "provider_warning", message: "m" });
+    expect(causes).toEqual([]);
   });
 
   it("once: the first evidence is the one reported", () => {

@@ -49,8 +49,18 @@ export function createStreamParser(): StreamParser {
       ];
     }
     if (line.tag === "hook_no_verdict" || line.tag === "hook_callback_failed") {
-      const details = isJsonObject(line.hook_no_verdict) ? line.hook_no_verdict : {};
-      return [{ type: "provider_hook", event: String(details.hook_event ?? "PreToolUse"), noVerdict: true }];
+      const tag = String(line.tag);
+      const details = isJsonObject(line[tag]) ? line[tag] : {};
+      const timedOut = details.timed_out === true ? ", timed out" : "";
+      return [
+        {
+          type: "provider_hook",
+          event: String(details.hook_event ?? "PreToolUse"),
+          noVerdict: true,
+          ...(typeof details.tool_use_id === "string" ? { toolUseId: details.tool_use_id } : {}),
+          evidence: `${tag}${timedOut}`,
+        },
+      ];
     }
     return [
       { type: "warning", code: String(line.tag ?? "informational"), message: String(line.content ?? "") },

@@ -1,6 +1,7 @@
 // codex's argv, files and variables for one run. Pure. Value flags use the equals form, so that no value is read as a flag.
 
 import type { HookPlan } from "../../compiler/plan.ts";
+import { guardsShell } from "../../compiler/shell-guard.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../json.ts";
 import { hasSubagents } from "../downgrades.ts";
 import type { RenderedFile, RenderedRun, RunContext } from "../provider.ts";
@@ -28,7 +29,8 @@ export function materialise(plan: HookPlan, context: RunContext): RenderedRun {
     ...(options.mcpServers === undefined
       ? [{ words: ["--ignore-user-config"], why: "no config.toml is read" }]
       : []),
-    ...(options.keepSession === true || options.resume !== undefined
+    // The session file shows which calls were carried out; without keepSession it goes away with the run's home.
+    ...(options.keepSession === true || options.resume !== undefined || plan.events.includes("PreToolUse")
       ? []
       : [{ words: ["--ephemeral"], why: "no session is kept" }]),
     ...shared,
@@ -90,6 +92,14 @@ function sharedFlags(plan: HookPlan, { shimPath, projectRoot, options }: RunCont
       words: ["--enable", "skip_host_skill_discovery"],
       why: "no skill of the user or the project is looked for",
     },
+    ...(guardsShell(plan) && options.interactiveShell !== true
+      ? [
+          {
+            words: ["--disable", "unified_exec_tty"],
+            why: "what is typed into a terminal asks no hook (X-23, X-49)",
+          },
+        ]
+      : []),
     ...["plugins", "apps", "remote_plugin"].map((feature) => ({
       words: ["--disable", feature],
       why: "may carry hooks or tools of its own",

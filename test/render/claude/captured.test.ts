@@ -34,6 +34,8 @@ test("a hook that let a call run without a verdict is told", () => {
     type: "provider_hook",
     event: "PreToolUse",
     noVerdict: true,
+    toolUseId: "call_b0f360cdc9_0_0",
+    evidence: "hook_no_verdict",
   });
 });
 

@@ -1,0 +1,40 @@
+// Tool calls of one run by id: what their PreToolUse chain decided, and which of the admitted ones have not been seen to end.
+
+import type { Envelope } from "../profile/envelope-types.ts";
+import type { Verdict } from "../profile/verdict.ts";
+
+export interface CallLedger {
+  /** Notes what a `PreToolUse` chain decided and somebody still waited for. */
+  decide(envelope: Envelope, verdict: Verdict): void;
+  /** The agent reports the call's result. */
+  end(id: string): void;
+  isAdmitted(id: string): boolean;
+  isDenied(id: string): boolean;
+  /** Admitted calls of the main agent that run a command, change files or call an MCP server. */
+  readonly working: number;
+  /** Ids of admitted calls without a result yet. */
+  underWay(): string[];
+}
+
+export function createCallLedger(): CallLedger {
+  const admitted = new Set<string>();
+  const denied = new Set<string>();
+  const running = new Set<string>();
+  let working = 0;
+  return {
+    decide({ tool_use_id: id, tool_kind: kind, agent_id: agent }, { decision }) {
+      if (typeof id === "string") (decision === "deny" ? denied : admitted).add(id);
+      if (decision === "deny") return;
+      if (typeof id === "string") running.add(id);
+      // codex does not show a subagent's calls in its stream, so its admissions must not cover the main agent's.
+      if (agent === undefined && ["shell", "edit", "mcp"].includes(String(kind))) working += 1;
+    },
+    end: (id) => void running.delete(id),
+    isAdmitted: (id) => admitted.has(id),
+    isDenied: (id) => denied.has(id),
+    get working() {
+      return working;
+    },
+    underWay: () => [...running],
+  };
+}
