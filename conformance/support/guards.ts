@@ -4,7 +4,7 @@ import type { HookDeclaration, HookEntry } from "../../src/index.ts";
 import type { Site } from "./harness.ts";
 
 /** Lines of a `sh` guard that print a PreToolUse answer. */
-export const printTool = (answer: object): string =>
+const printTool = (answer: object): string =>
   `cat >/dev/null\nprintf '%s\\n' '${JSON.stringify({ hookSpecificOutput: { hookEventName: "PreToolUse", ...answer } })}'`;
 
 export const DENY = printTool({
@@ -16,7 +16,7 @@ export const DENY = printTool({
 export const denyWhen = (word: string): string =>
   `envelope=$(cat)\ncase $envelope in *${word}*) ${DENY.split("\n")[1]} ;; esac`;
 
-export function onTools(entry: HookEntry, matcher?: string): HookDeclaration {
+function onTools(entry: HookEntry, matcher?: string): HookDeclaration {
   return { PreToolUse: [{ ...(matcher === undefined ? {} : { matcher }), hooks: [entry] }] };
 }
 
