@@ -16,7 +16,7 @@ export const DENY = printTool({
 export const denyWhen = (word: string): string =>
   `envelope=$(cat)\ncase $envelope in *${word}*) ${DENY.split("\n")[1]} ;; esac`;
 
-function onTools(entry: HookEntry, matcher?: string): HookDeclaration {
+export function onTools(entry: HookEntry, matcher?: string): HookDeclaration {
   return { PreToolUse: [{ ...(matcher === undefined ? {} : { matcher }), hooks: [entry] }] };
 }
 

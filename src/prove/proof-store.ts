@@ -21,6 +21,9 @@ export type FoundProof =
   /** `reason`: why a file that is there does not count. */
   | { readonly proof: undefined; readonly reason: string | undefined };
 
+/** Bits of the mode that a record may not have: ours is ours alone; a shipped one has the mode that the package was unpacked with. */
+const OWN_FORBIDDEN = 0o077;
+const SHIPPED_FORBIDDEN = 0o002;
 /** Longest that another prover of the same key is waited for, in milliseconds. */
 const LOCK_WAIT_MS = 180_000;
 const LOCK_STALE_MS = 20_000;
@@ -39,14 +42,14 @@ export function proofPath(
 
 /** Never throws for what a file holds. */
 export async function loadProof(directory: string, key: ProofKey): Promise<FoundProof> {
-  return readProof(proofPath(directory, key), key, 0o077);
+  return readProof(proofPath(directory, key), key, OWN_FORBIDDEN);
 }
 
-/** A proof that came with the package: nobody but its owner may be able to write it. */
+/** A proof that came with the package, and is trusted as far as the package's code beside it: not everybody may write it. */
 export async function loadShippedProof(key: ProofKey, directory = SHIPPED_PROOFS): Promise<FoundProof> {
   const names = await readdir(directory).catch(() => []); // a package without proofs ships none
   for (const name of names.filter((it) => it.endsWith(".json"))) {
-    const found = await readProof(join(directory, name), key, 0o022);
+    const found = await readProof(join(directory, name), key, SHIPPED_FORBIDDEN);
     if (found.proof !== undefined) return found;
   }
   return { proof: undefined, reason: undefined };
@@ -57,7 +60,7 @@ async function readProof(path: string, key: ProofKey, forbiddenMode: number): Pr
   try {
     const stats = await lstat(path);
     if (!stats.isFile()) return absent("is not a regular file");
-    const isOurs = stats.uid === process.getuid?.() || (forbiddenMode === 0o022 && stats.uid === 0);
+    const isOurs = stats.uid === process.getuid?.() || forbiddenMode === SHIPPED_FORBIDDEN;
     if (!isOurs) return absent(`belongs to uid ${stats.uid}`);
     if ((stats.mode & forbiddenMode) !== 0) return absent(`has mode ${(stats.mode & 0o777).toString(8)}`);
     const json: unknown = JSON.parse(await readFile(path, "utf8"));
