@@ -61,7 +61,7 @@ beforeEach(() => void vi.resetAllMocks());
 
 it("holds when what was expected was seen, and says what", async () => {
   vi.mocked(playBridled).mockImplementationOnce(idles);
-  expect(await run(blocks)).toMatchObject({ verdict: "holds", observed: "no happened, success" });
+  expect(await run(blocks)).toMatchObject({ verdict: "holds", observed: "happened was not made, success" });
 });
 
 it("fails when the side effect was seen, and says so", async () => {
