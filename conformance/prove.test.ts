@@ -10,6 +10,7 @@ import {
   readdirSync,
   readFileSync,
   statSync,
+  symlinkSync,
   writeFileSync,
 } from "node:fs";
 import { dirname, join } from "node:path";
@@ -154,8 +155,12 @@ describe("bridle prove", () => {
 
 /** A copy of codex with one more byte: the same program, another binary. */
 function otherBytes(site: Site): string {
+  const original = resolveNativeBinary("codex");
   const copy = join(site.root, "codex-copy");
-  copyFileSync(resolveNativeBinary("codex"), copy);
+  copyFileSync(original, copy);
+  // Code mode is a program beside it.
+  for (const name of readdirSync(dirname(original)).filter((it) => it !== "codex"))
+    symlinkSync(join(dirname(original), name), join(site.root, name));
   appendFileSync(copy, "\0");
   chmodSync(copy, 0o755);
   return copy;

@@ -53,7 +53,7 @@ const BROKEN_BUILDS: readonly BrokenPart[] = [
       from: "async function reply(call, given) {",
       to: "async function reply(call, given) { return;",
     },
-    ["codex"],
+    ["claude"],
     ["rewrite-shell"],
   ),
   ...broken(
@@ -86,7 +86,7 @@ const BROKEN_BUILDS: readonly BrokenPart[] = [
       to: "*) exit 0 ;;",
     },
     ["claude", "codex"],
-    ["handler-missing"],
+    ["handler-empty"],
   ),
   ...broken(
     "the trust hash is off by one",

@@ -28,9 +28,9 @@ export function judge(expect: Expectation, seen: Observation, stage: Stage): Che
   for (const name of expect.absent ?? [])
     check(`file ${name}`, "absent", existsSync(stage.at(name)) ? "exists" : "absent");
   for (const words of expect.told ?? [])
-    check("the model was told", words, excerpt(seen.told), seen.told.includes(expand(words)));
+    check("the model was told", words, tail(seen.told), seen.told.includes(expand(words)));
   for (const words of expect.untold ?? [])
-    check("the model was not told", words, excerpt(seen.told), !seen.told.includes(expand(words)));
+    check("the model was not told", words, tail(seen.told), !seen.told.includes(expand(words)));
   for (const words of expect.sent ?? [])
     check("the model was sent", words, "nothing of it", seen.sent.includes(expand(words)));
   for (const words of expect.unsent ?? [])
@@ -136,7 +136,12 @@ function show(value: unknown): string {
   return typeof value === "string" ? value : (JSON.stringify(value) ?? "nothing");
 }
 
-const EXCERPT = 400;
+/** The end of a text: what was told last is what a guard added. */
+function tail(text: string): string {
+  return text.length > EXCERPT ? `…${text.slice(-EXCERPT)}` : text;
+}
+
+const EXCERPT = 200;
 function excerpt(text: string): string {
   return text.length > EXCERPT ? `${text.slice(0, EXCERPT)}…` : text;
 }
