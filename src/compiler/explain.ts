@@ -71,7 +71,7 @@ export function explain(token: RenderedHooks, options: RunOptions): ExplainedRun
       content,
     })),
     env: Object.entries(rendered.env).map(([name, { why }]) => ({ name, why })),
-    stricterForms: listStricterForms(plan),
+    stricterForms: listStricterForms(plan, options),
     deadlines: Object.entries(plan.deadlines).map(([event, deadline]) => ({ event, ...deadline })),
   };
 }

@@ -2,6 +2,7 @@
 // because no guard would be asked.
 
 import type { HookPlan } from "../compiler/plan.ts";
+import { guardsShell } from "../compiler/shell-guard.ts";
 import type { RunOptions } from "./provider.ts";
 
 export interface StricterForm {
@@ -22,13 +23,25 @@ const EFFECTS = {
   "subagents-off": "the agent is offered no tool that starts another agent",
 } as const;
 
-export function listStricterForms({ provider, downgrades, events }: HookPlan): StricterForm[] {
-  const shown = downgrades.map(({ name, because }) => ({
+export function listStricterForms(plan: HookPlan, { interactiveShell }: RunOptions): StricterForm[] {
+  const { provider, downgrades, events } = plan;
+  const forms: StricterForm[] = downgrades.map(({ name, because }) => ({
     name,
     effect: EFFECTS[name],
     why: `the proof of this binary does not hold ${because.join(", ")}`,
   }));
-  if (provider !== "codex" || !events.includes("PreToolUse")) return shown;
-  const effect = "hosted web search is switched off";
-  return [...shown, { name: "web-search-off", effect, why: "it never asks a PreToolUse guard (X-12)" }];
+  if (provider !== "codex") return forms;
+  if (events.includes("PreToolUse"))
+    forms.push({
+      name: "web-search-off",
+      effect: "hosted web search is switched off",
+      why: "it never asks a PreToolUse guard (X-23)",
+    });
+  if (guardsShell(plan) && interactiveShell !== true)
+    forms.push({
+      name: "no-terminal",
+      effect: "no command gets a terminal",
+      why: "what is typed into one asks no hook (X-23, X-49)",
+    });
+  return forms;
 }
