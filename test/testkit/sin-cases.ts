@@ -41,6 +41,7 @@ const inRun = (sin: NonNullable<FakeScript["sins"]>[number]): FakeScript => ({
 });
 
 const unenforced = { outcome: "unenforced", reason: /^unasked: / };
+const noCanary = { outcome: "unenforced", reason: /^canary: / };
 const success = { outcome: "success", reason: "completed", finalText: "done" };
 const refuses = (sin: NonNullable<FakeScript["sins"]>[number], refused: string): SinCase => ({
   script: inRun(sin),
@@ -174,15 +175,13 @@ export const RUN_CASES: Cases = {
     ends: { outcome: "failed", reason: "spawn_exited_early: exit 7", stderrTail: /out of order/ },
     files: { ran: false },
   },
-  "no-session-start": {
-    script: inRun("no-session-start"),
-    handlers: { SessionStart: () => undefined },
-    ends: success,
-    check: ({ seen }) => {
-      if (seen.receipts.some((line) => line.kind === "fired" && line.event === "SessionStart"))
-        throw new Error("SessionStart fired");
+  "no-session-start": both(
+    {
+      ...refuses("no-session-start", "attestation_failed"),
+      options: { deadlines: { attestMs: 1500 } },
     },
-  },
+    { script: inRun("no-session-start"), ends: noCanary },
+  ),
   "skip-event": {
     script: inRun({ "skip-event": "UserPromptSubmit" }),
     handlers: { UserPromptSubmit: block },
@@ -238,7 +237,7 @@ export const RUN_CASES: Cases = {
   "strip-settings-after-preflight": {
     script: inRun("strip-settings-after-preflight"),
     handlers: { PreToolUse: deny },
-    ends: unenforced,
+    ends: noCanary,
   },
   "report-version": both(
     {
@@ -250,6 +249,11 @@ export const RUN_CASES: Cases = {
     },
     { script: inRun({ "report-version": "9.9.9" }), ends: success },
   ),
+  "no-record": {
+    script: inRun("no-record"),
+    ends: { outcome: "unenforced", reason: /^session_record: / },
+    files: { ran: true },
+  },
   "lie-hooks-missing": both(
     refuses("lie-hooks-missing", "attestation_failed"),
     refuses("lie-hooks-missing", "provider_policy"),

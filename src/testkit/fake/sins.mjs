@@ -131,7 +131,8 @@ export const SINS = /** @type {const} */ ({
     on: "run",
     providers: BOTH,
     does: "never runs the SessionStart hooks",
-    bridle: "not seen",
+    bridle:
+      "claude: refuses after `attestMs`: `attestation_failed`. codex: `unenforced` at the first sign of work",
   },
   "skip-event": {
     on: "run",
@@ -212,7 +213,7 @@ export const SINS = /** @type {const} */ ({
     on: "run",
     providers: CODEX,
     does: "drops `-c hooks=…` for `exec`, but not for `app-server`, which the preflight asks",
-    bridle: "`unenforced` at the first call; `success` for a run without one",
+    bridle: "`unenforced` at the first sign of work: the canary is missing",
   },
   "report-version": {
     on: "run",
@@ -220,6 +221,12 @@ export const SINS = /** @type {const} */ ({
     value: "version",
     does: "reports this version once started, another than `--version` said",
     bridle: "not compared: shown as `providerVersion` of the run (claude), not seen (codex)",
+  },
+  "no-record": {
+    on: "run",
+    providers: CODEX,
+    does: "writes no session file",
+    bridle: "`unenforced` at the end of a run that was asked about a call",
   },
   "lie-hooks-missing": {
     on: "run",
