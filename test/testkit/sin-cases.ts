@@ -69,10 +69,18 @@ export const TOOL_CASES: Cases = {
     files: { ran: true },
   },
   "ignore-rewrite": {
-    script: sinful("ignore-rewrite"),
-    handlers: { PreToolUse: rewrite },
-    ends: success,
-    files: { ran: true, rewritten: false },
+    claude: {
+      script: sinful("ignore-rewrite"),
+      handlers: { PreToolUse: rewrite, PostToolUse: () => undefined },
+      ends: { outcome: "unenforced", reason: /^rewrite_ignored: / },
+      files: { ran: true, rewritten: false },
+    },
+    codex: {
+      script: sinful("ignore-rewrite"),
+      handlers: { PreToolUse: rewrite },
+      ends: { outcome: "unenforced", reason: /^rewrite_ignored: / },
+      files: { ran: true, rewritten: false },
+    },
   },
   "run-before-asking": {
     claude: {
@@ -185,20 +193,18 @@ export const RUN_CASES: Cases = {
   "skip-event": {
     script: inRun({ "skip-event": "UserPromptSubmit" }),
     handlers: { UserPromptSubmit: block },
-    ends: success,
-    files: { ran: true },
+    ends: { outcome: "unenforced", reason: /^never_asked: UserPromptSubmit / },
   },
   "report-prompt-block": {
     script: inRun("report-prompt-block"),
     handlers: { UserPromptSubmit: () => undefined },
-    ends: { outcome: "prompt_blocked", hooks: { denied: 0 } },
+    ends: { outcome: "prompt_blocked", reason: /no hook of this run denied/, hooks: { denied: 0 } },
     files: { ran: false },
   },
   "ignore-prompt-block": {
     script: inRun("ignore-prompt-block"),
     handlers: { UserPromptSubmit: block },
-    ends: { outcome: "prompt_blocked" },
-    files: { ran: true },
+    ends: { outcome: "unenforced", reason: /^deny_ignored: UserPromptSubmit / },
   },
   "no-result": {
     script: inRun("no-result"),
@@ -239,16 +245,10 @@ export const RUN_CASES: Cases = {
     handlers: { PreToolUse: deny },
     ends: noCanary,
   },
-  "report-version": both(
-    {
-      script: inRun({ "report-version": "9.9.9" }),
-      ends: success,
-      check: ({ run }) => {
-        if (run.providerVersion !== "9.9.9+fake") throw new Error(`reported ${run.providerVersion}`);
-      },
-    },
-    { script: inRun({ "report-version": "9.9.9" }), ends: success },
-  ),
+  "report-version": both(refuses({ "report-version": "9.9.9" }, "provider_changed"), {
+    script: inRun({ "report-version": "9.9.9" }),
+    ends: success,
+  }),
   "no-record": {
     script: inRun("no-record"),
     ends: { outcome: "unenforced", reason: /^session_record: / },
