@@ -35,6 +35,8 @@ export interface Attestation {
   /** The caller took the answer. The first `SessionStart` that gets so far is the canary: the whole way there and back is open. */
   answered(event: EventName, callId: number, code: 0 | 2): void;
   late(callId: number): void;
+  /** A call of this event has reached the broker. */
+  wasAsked(event: EventName): boolean;
   /** @param foreign events that hooks of others fire on as well: which end is whose cannot be told. */
   preflighted(foreign: readonly string[]): void;
   /** A call in words: event, tool and tool call id as far as they are known. */
@@ -47,7 +49,7 @@ export interface Attestation {
   readonly isCanaryMissing: boolean;
   /** Resolves when the canary has come; at once when none is needed. */
   readonly canary: Promise<void>;
-  /** What is missing at the end of a run that went well otherwise: its canary, and answers that gates were owed. */
+  /** What is missing at the end of a run that went well otherwise: its canary, the prompt's gate, answers that gates were owed. */
   doubts(): string[];
   report(): RunAttestation;
 }
@@ -102,6 +104,7 @@ export function createAttestation({ events }: Pick<HookPlan, "events">): Attesta
       tally.fired += 1;
       open.set(callId, { event, name: `${event} call ${callId}`, isRead: false, isLate: false });
     },
+    wasAsked: (event) => (tallies.get(event)?.fired ?? 0) > 0,
     identified(event, callId, { tool_name: tool, tool_use_id: id }) {
       const call = open.get(callId);
       if (call === undefined) return;
@@ -153,10 +156,16 @@ export function createAttestation({ events }: Pick<HookPlan, "events">): Attesta
       const unanswered = [...open.values()]
         .filter(({ event, isLate }) => !isLate && capabilityOf(event).role === "gate")
         .map(({ name }) => `unanswered: ${name} got no answer`);
-      const isMissing = needsCanary && !hasCanary;
-      return isMissing
-        ? [`canary: the agent's ${CANARY_EVENT} hook never had its answer from the broker`, ...unanswered]
-        : unanswered;
+      const missing =
+        needsCanary && !hasCanary
+          ? [`canary: the agent's ${CANARY_EVENT} hook never had its answer from the broker`]
+          : [];
+      // Every run has a prompt. A command of claude's own, such as /compact, asks the model and not the gate (C-45).
+      const unasked =
+        tallies.get("UserPromptSubmit")?.fired === 0
+          ? ["never_asked: UserPromptSubmit was not asked about the prompt"]
+          : [];
+      return [...missing, ...unasked, ...unanswered];
     },
     report: () =>
       Object.freeze({

@@ -157,6 +157,17 @@ export function createHookRuntime(options: HookRuntimeOptions): HookRuntime {
       onHookLoop(`stop_hook_loop: Stop was blocked ${stopBlocks} times in a row`);
   };
 
+  /** What ran is shown once more after the call (C-44, X-52): it must not be what a guard had rewritten. */
+  const checkRewrite = (
+    event: EventName,
+    { tool_use_id: id, tool_name: tool, tool_input: ran }: Envelope,
+  ) => {
+    if (typeof id !== "string" || ran === undefined || !ledger.ranOriginal(id, ran)) return;
+    const detail = `tool call ${id} (${tool}) ran as the agent asked for it, not as PreToolUse rewrote it`;
+    receipts.write({ kind: "fault", fault: "rewrite_ignored", event, detail });
+    onUnenforced(`rewrite_ignored: ${detail}`);
+  };
+
   return {
     counts,
     ledger,
@@ -166,6 +177,7 @@ export function createHookRuntime(options: HookRuntimeOptions): HookRuntime {
     async answer(event, raw, { callId, signal }) {
       const envelope = adapter.decodeEnvelope(event, raw, context);
       attestation.identified(event, callId, envelope);
+      if (event === "PostToolUse" || event === "PostToolUseFailure") checkRewrite(event, envelope);
       if (event === CANARY_EVENT && !byEvent.has(event)) {
         // Nobody declared a hook for it: the call itself is all that was wanted, and it is not one of the user's hooks.
         receipts.write({ kind: "canary", event, call: callId, fields: fieldSizes(envelope) });
@@ -178,10 +190,12 @@ export function createHookRuntime(options: HookRuntimeOptions): HookRuntime {
       const wanted = await decide(event, envelope, { id: callId, signal });
       const verdict = downgradeVerdict(wanted, plan.downgrades);
       if (verdict !== wanted) counts.denied += 1;
-      // An abandoned chain decided nothing: nobody waited for it any more.
-      if (!signal.aborted && event === "PreToolUse") ledger.decide(envelope, verdict);
+      const encoded = adapter.encodeVerdict(event, redactReason(verdict));
+      // An abandoned chain decided nothing: nobody waited for it any more. A rewrite that the provider could not read was denied.
+      if (!signal.aborted && event === "PreToolUse")
+        ledger.decide(envelope, encoded.code === 2 ? { decision: "deny", reason: "" } : verdict);
       watchLoops(event, verdict, envelope);
-      return adapter.encodeVerdict(event, redactReason(verdict));
+      return encoded;
     },
     runOwn: (event, envelope, signal) => decide(event, envelope, { id: 0, signal }),
     async settle() {

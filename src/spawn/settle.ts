@@ -49,8 +49,13 @@ export function settleRun(facts: RunFacts): Settlement {
   if (stopCause?.kind === "unenforced") return { outcome: "unenforced", reason: stopCause.reason };
   if (faults.length > 0) return { outcome: "unenforced", reason: faults[0] ?? "fault" };
   if (stopCause?.kind === "hook_loop") return { outcome: "failed", reason: stopCause.reason };
-  if (facts.isPromptDenied || finalMessage?.status === "prompt_blocked")
+  if (facts.isPromptDenied)
     return { outcome: "prompt_blocked", reason: "a UserPromptSubmit hook denied the prompt" };
+  if (finalMessage?.status === "prompt_blocked")
+    return {
+      outcome: "prompt_blocked",
+      reason: "the agent reports a blocked prompt; no hook of this run denied it",
+    };
   if (stopCause?.kind === "idle" || stopCause?.kind === "wall")
     return { outcome: "timed_out", reason: stopCause.kind };
   if (stopCause !== undefined && "reason" in stopCause)

@@ -25,6 +25,7 @@ import { sweepTree } from "./stop.ts";
 import { type LiveRun, superviseToEnd } from "./supervise-to-end.ts";
 import type { SessionWatch } from "./watch-codex-session.ts";
 import { watchWorkingDirectory } from "./watch-cwd.ts";
+import { watchPrompt } from "./watch-prompt.ts";
 import { watchTools } from "./watch-tools.ts";
 
 /**
@@ -35,7 +36,7 @@ import { watchTools } from "./watch-tools.ts";
  * - before any process and without a trace: `token_forged`, `option_invalid`, `deadline_invalid`, `argument_conflict`,
  *   `provider_changed`, `command_changed`, `prompt_denied`;
  * - after `agent_prompt` passed, with `agent_exit` fired (outcome `refused`) and everything removed: `run_dir_unsafe`,
- *   `run_home_unsafe`, `resume_mismatch`, `provider_policy`, `attestation_failed`, `provider_unsupported`.
+ *   `run_home_unsafe`, `resume_mismatch`, `provider_changed`, `provider_policy`, `attestation_failed`, `provider_unsupported`.
  * @example
  * const run = await spawnAgent({ hooks, prompt: "Fix the failing test", cwd: "/srv/project" });
  * for await (const event of run) if (event.type === "message") console.log(event.text);
@@ -76,6 +77,7 @@ export async function spawnAgent(options: SpawnOptions): Promise<AgentRun> {
       runDirectory: layout.runDirectory,
       end: (cause) => scope.ender.end(cause),
     });
+    const watchForPrompt = watchPrompt({ ...scope, end: (cause) => scope.ender.end(cause) });
     const directory = watchWorkingDirectory(runOptions.cwd, (detail) => {
       scope.receipts.write({ kind: "fault", fault: "cwd_lost", detail });
       const isGuarded = plan.events.some((event) => capabilityOf(event).role === "gate");
@@ -90,6 +92,7 @@ export async function spawnAgent(options: SpawnOptions): Promise<AgentRun> {
       (event) => {
         directory.look();
         session?.look();
+        watchForPrompt(event);
         watch(event);
         queue.push(event);
       },

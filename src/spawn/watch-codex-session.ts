@@ -14,7 +14,7 @@ const LOOK_EVERY_MS = 20;
 export interface CodexSessionWatch {
   /** The codex home of the run. */
   readonly home: string;
-  readonly ledger: Pick<CallLedger, "isAdmitted" | "isDenied" | "end" | "working">;
+  readonly ledger: Pick<CallLedger, "isAdmitted" | "isDenied" | "ranOriginal" | "end" | "decisions">;
   readonly receipts: Pick<ReceiptWriter, "write">;
   /** `refuse`: what is typed into a running process ends the run; `warn`: it is told; `ignore`: no guard would want to know. */
   readonly typing: "refuse" | "warn" | "ignore";
@@ -45,6 +45,7 @@ export function watchCodexSession({
   const earlier = new Set<string>();
   const open = new Map<string, Called>();
   let hasStarted = false;
+  let hasFacts = false;
   let hasWarned = false;
 
   const report = (fault: string, detail: string) => {
@@ -79,6 +80,7 @@ export function watchCodexSession({
       return;
     }
     if (earlier.has(fact.id)) return;
+    hasFacts = true;
     switch (fact.kind) {
       case "called":
         open.set(fact.id, fact);
@@ -86,6 +88,8 @@ export function watchCodexSession({
       case "ran":
         ledger.end(fact.id);
         judge(fact.id, fact.name, fact.input);
+        if (fact.command !== undefined && ledger.ranOriginal(fact.id, { command: fact.command }))
+          report("rewrite_ignored", `tool call ${fact.id} ran as the agent asked for it: ${fact.input}`);
         return;
       case "returned": {
         const call = open.get(fact.id);
@@ -117,8 +121,12 @@ export function watchCodexSession({
     close() {
       clearInterval(timer);
       tail.look();
-      if (ledger.working > 0 && tail.files === 0)
-        report("session_record", `codex worked and left no record below ${join(home, SESSION_FILES.folder)}`);
+      // A call is recorded before its hook is asked (X-46), so that also an interrupted run has left something.
+      if (ledger.decisions > 0 && !hasFacts)
+        report(
+          "session_record",
+          `codex asked about ${ledger.decisions} call(s) and recorded none below ${join(home, SESSION_FILES.folder)}`,
+        );
       return faults;
     },
   };

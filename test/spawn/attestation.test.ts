@@ -57,6 +57,19 @@ describe("what is known about an event", () => {
   });
 });
 
+describe("the prompt's gate", () => {
+  it("that was not asked by the end is a doubt", () => {
+    const seen = attest(["UserPromptSubmit"]);
+    expect([seen.wasAsked("UserPromptSubmit"), seen.doubts()]).toEqual([
+      false,
+      ["never_asked: UserPromptSubmit was not asked about the prompt"],
+    ]);
+    seen.asked("UserPromptSubmit", 1);
+    seen.answered("UserPromptSubmit", 1, 0);
+    expect([seen.wasAsked("UserPromptSubmit"), seen.doubts()]).toEqual([true, []]);
+  });
+});
+
 describe("the canary", () => {
   it("is missing until a SessionStart was read and answered, then it has come for good", async () => {
     const seen = attest();

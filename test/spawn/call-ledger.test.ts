@@ -1,4 +1,5 @@
-import { expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
+import type { JsonObject } from "../../src/json.ts";
 import type { Envelope } from "../../src/profile/envelope-types.ts";
 import type { Verdict } from "../../src/profile/verdict.ts";
 import { createCallLedger } from "../../src/spawn/call-ledger.ts";
@@ -38,4 +39,37 @@ it("only the main agent's shell, edit and MCP calls count as work that its strea
     ledger.decide(call("x", { tool_kind }), ADMIT);
   ledger.decide(call("y", { agent_id: "sub" }), ADMIT);
   expect(ledger.working).toBe(3);
+});
+
+it("decisions are counted, whatever they are", () => {
+  const ledger = createCallLedger();
+  ledger.decide(call("a"), ADMIT);
+  ledger.decide(call("b"), DENY);
+  expect(ledger.decisions).toBe(2);
+});
+
+describe("a rewritten call", () => {
+  const input = { command: "rm a", description: "x" };
+  const rewritten = (updatedInput: JsonObject) => {
+    const ledger = createCallLedger();
+    ledger.decide(call("a", { tool_input: input }), { decision: "rewrite", updatedInput, grants: false });
+    return ledger;
+  };
+  it.each<[string, JsonObject, boolean]>([
+    ["that ran as it was asked for", input, true],
+    ["of which the asked command alone is known to have run", { command: "rm a" }, true],
+    ["that ran as the guard wanted it", { command: "true", description: "x" }, false],
+    ["that ran as neither, which tells nothing", { command: "rm b" }, false],
+    ["of which only what the guard left alone is known", { description: "x" }, false],
+  ])("%s", (_what, ran, isOriginal) => {
+    expect(rewritten({ command: "true", description: "x" }).ranOriginal("a", ran)).toBe(isOriginal);
+  });
+
+  it("to what it was is never the original", () => {
+    expect(rewritten({ ...input }).ranOriginal("a", input)).toBe(false);
+  });
+
+  it("is known by its id", () => {
+    expect(rewritten({ command: "true" }).ranOriginal("b", input)).toBe(false);
+  });
 });

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { RenderedHooks, type SpawnOptions, spawnAgent } from "../../src/index.ts";
+import { type AgentEvent, RenderedHooks, type SpawnOptions, spawnAgent } from "../../src/index.ts";
 import type { FakeScript } from "../../src/testkit/index.ts";
 import * as fakes from "../testkit/support.ts";
 import { isAlive, leftovers, makePlace, type Place } from "./support.ts";
@@ -19,6 +19,10 @@ const asPlay = (script: FakeScript, { handlers = {}, ...options }: Given) =>
 const run = (script: FakeScript, given: Given = {}) => fakes.play(place, asPlay(script, given));
 const start = (script: FakeScript, given: Given = {}) => fakes.start(place, asPlay(script, given));
 const refusal = (script: FakeScript, given: Given = {}) => fakes.refusalOf(place, asPlay(script, given));
+
+/** Events of the hooks that a run shows. */
+const shown = (events: readonly AgentEvent[]) =>
+  events.flatMap((event) => (event.type === "hook" ? [event.event] : []));
 
 const ECHO: FakeScript = { steps: [{ text: "{{prompt}}" }] };
 const TOUCH: FakeScript = { steps: [{ tools: [{ shell: "touch ran" }] }, { text: "done" }] };
@@ -187,6 +191,82 @@ describe("field reports", () => {
   test.each([undefined, "relative", "/nowhere/at/all"])("55: cwd %j is refused", async (cwd) => {
     const { issues } = await refusal(ECHO, { cwd: cwd as string });
     expect(issues).toContainEqual(expect.objectContaining({ code: "option_invalid", path: "cwd" }));
+  });
+});
+
+describe("the canary", () => {
+  const QUICK = { deadlines: { attestMs: 1500 } };
+  const SESSION_START = { event: "SessionStart", rendered: true, preflighted: true, late: 0, never: 0 };
+
+  test("that never comes refuses the run, and nothing is left", async () => {
+    const { issues, seen } = await refusal({ ...TOUCH, sins: ["no-session-start"] }, QUICK);
+    expect(issues).toMatchObject([{ code: "attestation_failed", path: "canary" }]);
+    expect(seen.exits).toEqual(["refused"]);
+    expect(seen.receipts).toContainEqual(expect.objectContaining({ kind: "attested", canary: "missing" }));
+    expect(fakes.isThere(place, "ran")).toBe(false);
+    expect(await leftovers(place)).toEqual([]);
+  });
+
+  test("is attested, but neither counted nor shown", async () => {
+    const { result, events, seen } = await run(ECHO);
+    expect(result.attestation).toMatchObject({
+      canary: "came",
+      events: [
+        { ...SESSION_START, fired: 1, answered: 1 },
+        { event: "PreToolUse", fired: 0 },
+      ],
+    });
+    expect(result.hooks.fired).toBe(2);
+    expect(shown(events)).toEqual(["agent_prompt", "agent_exit"]);
+    expect(seen.receipts).toContainEqual(
+      expect.objectContaining({ kind: "attested", ...result.attestation }),
+    );
+  });
+
+  test("is a hook like any other where the user declared one", async () => {
+    const { result, events } = await run(ECHO, { handlers: { SessionStart: () => undefined } });
+    expect(result.attestation.canary).toBe("came");
+    expect(result.attestation.events).toContainEqual({ ...SESSION_START, fired: 1, answered: 1 });
+    expect(result.hooks.fired).toBe(3);
+    expect(shown(events)).toEqual(["agent_prompt", "SessionStart", "agent_exit"]);
+  });
+
+  test("that comes once more when the session is resumed says so", async () => {
+    const sources: unknown[] = [];
+    const handlers: Record<string, fakes.Handler> = {
+      SessionStart: ({ source }) => void sources.push(source),
+    };
+    const { result } = await run(ECHO, { handlers, keepSession: true });
+    await run(ECHO, { handlers, resume: result.providerSessionId ?? "" });
+    expect(sources).toEqual(["startup", "resume"]);
+  });
+});
+
+describe("the end of a hook as claude saw it", () => {
+  test.each<[number, fakes.Handler]>([
+    [127, fakes.admit],
+    [2, fakes.admit],
+    [0, fakes.deny],
+  ])("with %i, which Bridle did not give, ends the run and is named", async (code, handler) => {
+    const script: FakeScript = {
+      steps: [{ tools: [{ shell: "touch ran", sins: [{ "hook-exit-code": code }] }] }, { text: "done" }],
+    };
+    const { result } = await run(script, { handlers: { PreToolUse: handler } });
+    expect(result).toMatchObject({
+      outcome: "unenforced",
+      reason: expect.stringContaining(`the agent saw exit ${code} of a PreToolUse hook`),
+    });
+  });
+});
+
+describe("a claude of another version than the one compiled for", () => {
+  test("is refused before it has the prompt", async () => {
+    const { issues, seen } = await refusal({ ...TOUCH, sins: [{ "report-version": "9.9.9" }] });
+    expect(issues).toMatchObject([
+      { code: "provider_changed", message: expect.stringMatching(/9\.9\.9\+fake.* 2\.1\.332\+fake/) },
+    ]);
+    expect(seen.exits).toEqual(["refused"]);
+    expect(fakes.isThere(place, "ran")).toBe(false);
   });
 });
 

@@ -1,6 +1,7 @@
 import { appendFileSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
+import { isDeepStrictEqual } from "node:util";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import {
   type CodexSessionWatch,
@@ -27,8 +28,9 @@ function start(
   {
     admitted = [],
     denied = [],
-    working = 0,
-  }: { admitted?: string[]; denied?: string[]; working?: number } = {},
+    decisions = 0,
+    original,
+  }: { admitted?: string[]; denied?: string[]; decisions?: number; original?: string } = {},
   typing: CodexSessionWatch["typing"] = "refuse",
 ): { ended: string[] } {
   const ended: string[] = [];
@@ -37,8 +39,9 @@ function start(
     ledger: {
       isAdmitted: (id) => admitted.includes(id),
       isDenied: (id) => denied.includes(id),
+      ranOriginal: (_id, ran) => original !== undefined && isDeepStrictEqual(ran, { command: original }),
       end: (id) => ended.push(id),
-      working,
+      decisions,
     },
     receipts: { write: () => {} },
     typing,
@@ -157,10 +160,44 @@ describe("nothing is held against", () => {
   });
 });
 
+describe("a call that a guard rewrote", () => {
+  it("and that ran as it was asked for is told", () => {
+    start({ admitted: ["c1"], original: "touch a" });
+    item("c1");
+    expect(watch?.close()).toEqual(["rewrite_ignored: tool call c1 ran as the agent asked for it: touch a"]);
+  });
+
+  it("and that ran otherwise is fine", () => {
+    start({ admitted: ["c1"], original: "touch b" });
+    item("c1");
+    expect(watch?.close()).toEqual([]);
+  });
+});
+
 describe("the record itself", () => {
-  it("missing although codex worked is told", () => {
-    start({ working: 1 });
-    expect(watch?.close()[0]).toMatch(/^session_record: codex worked and left no record below /);
+  it("missing although codex asked about a call is told", () => {
+    start({ decisions: 1 });
+    expect(watch?.close()[0]).toMatch(
+      /^session_record: codex asked about 1 call\(s\) and recorded none below /,
+    );
+  });
+
+  it("without a word about tools although codex asked about a call is told", () => {
+    start({ decisions: 1 });
+    write("main.jsonl", "session_meta", { id: "t" });
+    expect(watch?.close()[0]).toMatch(/^session_record: /);
+  });
+
+  it("of an earlier run alone is not the record of this one", () => {
+    item("old");
+    start({ decisions: 1 });
+    expect(watch?.close()[0]).toMatch(/^session_record: /);
+  });
+
+  it("with the calls in it is fine", () => {
+    start({ decisions: 1, admitted: ["c1"] });
+    item("c1");
+    expect(watch?.close()).toEqual([]);
   });
 
   it("missing when nothing was done is fine", () => {

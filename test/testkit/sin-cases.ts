@@ -41,6 +41,7 @@ const inRun = (sin: NonNullable<FakeScript["sins"]>[number]): FakeScript => ({
 });
 
 const unenforced = { outcome: "unenforced", reason: /^unasked: / };
+const noCanary = { outcome: "unenforced", reason: /^canary: / };
 const success = { outcome: "success", reason: "completed", finalText: "done" };
 const refuses = (sin: NonNullable<FakeScript["sins"]>[number], refused: string): SinCase => ({
   script: inRun(sin),
@@ -68,10 +69,18 @@ export const TOOL_CASES: Cases = {
     files: { ran: true },
   },
   "ignore-rewrite": {
-    script: sinful("ignore-rewrite"),
-    handlers: { PreToolUse: rewrite },
-    ends: success,
-    files: { ran: true, rewritten: false },
+    claude: {
+      script: sinful("ignore-rewrite"),
+      handlers: { PreToolUse: rewrite, PostToolUse: () => undefined },
+      ends: { outcome: "unenforced", reason: /^rewrite_ignored: / },
+      files: { ran: true, rewritten: false },
+    },
+    codex: {
+      script: sinful("ignore-rewrite"),
+      handlers: { PreToolUse: rewrite },
+      ends: { outcome: "unenforced", reason: /^rewrite_ignored: / },
+      files: { ran: true, rewritten: false },
+    },
   },
   "run-before-asking": {
     claude: {
@@ -174,32 +183,28 @@ export const RUN_CASES: Cases = {
     ends: { outcome: "failed", reason: "spawn_exited_early: exit 7", stderrTail: /out of order/ },
     files: { ran: false },
   },
-  "no-session-start": {
-    script: inRun("no-session-start"),
-    handlers: { SessionStart: () => undefined },
-    ends: success,
-    check: ({ seen }) => {
-      if (seen.receipts.some((line) => line.kind === "fired" && line.event === "SessionStart"))
-        throw new Error("SessionStart fired");
+  "no-session-start": both(
+    {
+      ...refuses("no-session-start", "attestation_failed"),
+      options: { deadlines: { attestMs: 1500 } },
     },
-  },
+    { script: inRun("no-session-start"), ends: noCanary },
+  ),
   "skip-event": {
     script: inRun({ "skip-event": "UserPromptSubmit" }),
     handlers: { UserPromptSubmit: block },
-    ends: success,
-    files: { ran: true },
+    ends: { outcome: "unenforced", reason: /^never_asked: UserPromptSubmit / },
   },
   "report-prompt-block": {
     script: inRun("report-prompt-block"),
     handlers: { UserPromptSubmit: () => undefined },
-    ends: { outcome: "prompt_blocked", hooks: { denied: 0 } },
+    ends: { outcome: "prompt_blocked", reason: /no hook of this run denied/, hooks: { denied: 0 } },
     files: { ran: false },
   },
   "ignore-prompt-block": {
     script: inRun("ignore-prompt-block"),
     handlers: { UserPromptSubmit: block },
-    ends: { outcome: "prompt_blocked" },
-    files: { ran: true },
+    ends: { outcome: "unenforced", reason: /^deny_ignored: UserPromptSubmit / },
   },
   "no-result": {
     script: inRun("no-result"),
@@ -238,18 +243,17 @@ export const RUN_CASES: Cases = {
   "strip-settings-after-preflight": {
     script: inRun("strip-settings-after-preflight"),
     handlers: { PreToolUse: deny },
-    ends: unenforced,
+    ends: noCanary,
   },
-  "report-version": both(
-    {
-      script: inRun({ "report-version": "9.9.9" }),
-      ends: success,
-      check: ({ run }) => {
-        if (run.providerVersion !== "9.9.9+fake") throw new Error(`reported ${run.providerVersion}`);
-      },
-    },
-    { script: inRun({ "report-version": "9.9.9" }), ends: success },
-  ),
+  "report-version": both(refuses({ "report-version": "9.9.9" }, "provider_changed"), {
+    script: inRun({ "report-version": "9.9.9" }),
+    ends: success,
+  }),
+  "no-record": {
+    script: inRun("no-record"),
+    ends: { outcome: "unenforced", reason: /^session_record: / },
+    files: { ran: true },
+  },
   "lie-hooks-missing": both(
     refuses("lie-hooks-missing", "attestation_failed"),
     refuses("lie-hooks-missing", "provider_policy"),

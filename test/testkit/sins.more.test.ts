@@ -4,7 +4,7 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import type { Provider } from "../../src/index.ts";
 import type { FakeScript } from "../../src/testkit/index.ts";
 import { makePlace, type Place } from "../spawn/support.ts";
-import { deny, play } from "./support.ts";
+import { deny, type Handler, play, rewrite } from "./support.ts";
 
 let place: Place;
 beforeEach(async () => {
@@ -13,9 +13,46 @@ beforeEach(async () => {
 afterEach(() => place.remove());
 
 const WORK: FakeScript = { steps: [{ tools: [{ shell: "touch ran" }] }, { text: "done" }] };
-const TALK: FakeScript = { steps: [{ text: "done" }] };
+const TALK_STEP = { text: "done" };
+const TALK: FakeScript = { steps: [TALK_STEP] };
+const success = { outcome: "success" };
+const noRecord = { outcome: "unenforced", reason: expect.stringMatching(/^session_record: /) };
 
-const cases: [string, Provider, FakeScript, object][] = [
+/** A tool that codex asks about and shows nothing of. */
+const UNSHOWN = { raw: { name: "someTool", input: { command: "x" } } };
+const unasked = { outcome: "unenforced", reason: expect.stringMatching(/^unasked: tool call call_/) };
+
+const cases: [string, Provider, FakeScript, object, Record<string, Handler>?][] = [
+  [
+    "skip-hook behind an admitted call that is never shown",
+    "codex",
+    { steps: [{ tools: [UNSHOWN] }, { tools: [{ shell: "touch ran", sins: ["skip-hook"] }] }] },
+    unasked,
+    {},
+  ],
+  [
+    "an admitted call that is never shown",
+    "codex",
+    { steps: [{ tools: [UNSHOWN] }, TALK_STEP] },
+    success,
+    {},
+  ],
+  ["no-record of a run without a call", "codex", { ...TALK, sins: ["no-record"] }, success],
+  ["no-record of a run whose call was denied", "codex", { ...WORK, sins: ["no-record"] }, noRecord],
+  [
+    "skip-event of UserPromptSubmit in a run that says nothing",
+    "claude",
+    { steps: [], sins: [{ "skip-event": "UserPromptSubmit" }] },
+    { outcome: "unenforced", reason: expect.stringMatching(/^never_asked: UserPromptSubmit /) },
+    { UserPromptSubmit: () => undefined },
+  ],
+  [
+    "ignore-rewrite without a PostToolUse hook",
+    "claude",
+    { steps: [{ tools: [{ shell: "touch ran", sins: ["ignore-rewrite"] }] }, TALK_STEP] },
+    success,
+    { PreToolUse: rewrite },
+  ],
   [
     "skip-event of PreToolUse",
     "claude",
@@ -43,17 +80,17 @@ const cases: [string, Provider, FakeScript, object][] = [
   [
     "drop-flag of a flag that only exec is given",
     "codex",
-    { ...TALK, sins: [{ "drop-flag": "--ephemeral" }] },
-    { outcome: "failed", exitCode: 2, stderrTail: expect.stringContaining("--ephemeral") },
+    { ...TALK, sins: [{ "drop-flag": "--json" }] },
+    { outcome: "failed", exitCode: 2, stderrTail: expect.stringContaining("--json") },
   ],
   [
     "strip-settings-after-preflight without a call",
     "codex",
     { ...TALK, sins: ["strip-settings-after-preflight"] },
-    { outcome: "success" },
+    { outcome: "unenforced", reason: expect.stringMatching(/^canary: /) },
   ],
 ];
-test.each(cases)("%s, %s", async (_name, provider, script, ends) => {
-  const { result } = await play(place, { provider, script, handlers: { PreToolUse: deny } });
+test.each(cases)("%s, %s", async (_name, provider, script, ends, handlers = { PreToolUse: deny }) => {
+  const { result } = await play(place, { provider, script, handlers });
   expect(result).toMatchObject(ends);
 });

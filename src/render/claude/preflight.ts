@@ -88,6 +88,17 @@ function parseAnswer(line: string, id: string): JsonObject | undefined {
 }
 
 function checkInitialize(plan: HookPlan, initialized: JsonObject): Issue[] {
+  const { claude_code_version: version } = initialized;
+  // What was proven and looked up is true of the version that was asked at compile, and of no other.
+  if (typeof version === "string" && version !== plan.binary.version)
+    return [
+      {
+        code: "provider_changed",
+        path: "binary",
+        message: `the started claude says it is ${version}; it was ${plan.binary.version} at compile`,
+        hint: "compile again",
+      },
+    ];
   const needsBlock = plan.events.some((event) => capabilityOf(event).role === "gate");
   if (!needsBlock || initialized.hook_on_failure_supported === true) return [];
   return [

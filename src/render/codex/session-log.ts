@@ -18,7 +18,14 @@ export type SessionFact =
   /** A direct call has its result. */
   | { readonly kind: "returned"; readonly id: string; readonly how: "ran" | "denied" | "refused" | "unknown" }
   /** codex carried a call out and it has ended; also inside a code-mode cell and in a subagent. */
-  | { readonly kind: "ran"; readonly id: string; readonly name: string; readonly input: string };
+  | {
+      readonly kind: "ran";
+      readonly id: string;
+      readonly name: string;
+      readonly input: string;
+      /** Of a shell command: the whole of it, as it was given to the shell. */
+      readonly command?: string;
+    };
 
 /** Folder of the session files in a codex home, and how their names end. */
 export const SESSION_FILES = { folder: "sessions", suffix: ".jsonl" } as const;
@@ -65,7 +72,15 @@ function readItem(item: Json | undefined): SessionFact | undefined {
   const inputOf = Object.hasOwn(WORK, item.type) ? WORK[item.type] : undefined;
   // What is typed into a process that runs already is a call of its own, judged by its own record.
   if (inputOf === undefined || item.source === "unified_exec_interaction") return undefined;
-  return { kind: "ran", id: item.id, name: item.type, input: summarise(inputOf(item)) };
+  const input = inputOf(item);
+  const isCommand = item.type === "CommandExecution" && typeof input === "string";
+  return {
+    kind: "ran",
+    id: item.id,
+    name: item.type,
+    input: summarise(input),
+    ...(isCommand ? { command: input } : {}),
+  };
 }
 
 function readCall(id: string, payload: JsonObject): SessionFact {

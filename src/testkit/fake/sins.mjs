@@ -29,7 +29,7 @@ export const SINS = /** @type {const} */ ({
     on: "tool",
     providers: BOTH,
     does: "asks, and runs the original input although the hook rewrote it",
-    bridle: "not seen: `success`",
+    bridle: "`unenforced`; claude: when a `PostToolUse` hook is declared, else not seen: `success`",
   },
   "run-before-asking": {
     on: "tool",
@@ -54,7 +54,7 @@ export const SINS = /** @type {const} */ ({
     providers: CLAUDE,
     value: "code",
     does: "prints a `hook_response` line with this exit code in place of the hook's own",
-    bridle: "`unenforced` for every code but 0 and 2",
+    bridle: "`unenforced` for every code that Bridle did not give",
   },
   "half-line": {
     on: "step",
@@ -131,26 +131,28 @@ export const SINS = /** @type {const} */ ({
     on: "run",
     providers: BOTH,
     does: "never runs the SessionStart hooks",
-    bridle: "not seen",
+    bridle:
+      "claude: refuses after `attestMs`: `attestation_failed`. codex: `unenforced` at the first sign of work",
   },
   "skip-event": {
     on: "run",
     providers: BOTH,
     value: "event",
     does: "never runs the hooks of this event",
-    bridle: "not seen, but for `PreToolUse`: `unenforced` at the first call",
+    bridle:
+      "`unenforced` for `UserPromptSubmit` at the first sign of work, for `PreToolUse` at the first call; else not seen",
   },
   "report-prompt-block": {
     on: "run",
     providers: BOTH,
     does: "reports a blocked prompt although no hook blocked it, and does nothing",
-    bridle: "`prompt_blocked`",
+    bridle: "`prompt_blocked`, the reason says that no hook of the run denied it",
   },
   "ignore-prompt-block": {
     on: "run",
     providers: BOTH,
     does: "goes on with the turn although a UserPromptSubmit hook blocked the prompt",
-    bridle: "`prompt_blocked`; its calls are still guarded",
+    bridle: "`unenforced` at the first sign of work",
   },
   "no-result": {
     on: "run",
@@ -212,14 +214,20 @@ export const SINS = /** @type {const} */ ({
     on: "run",
     providers: CODEX,
     does: "drops `-c hooks=…` for `exec`, but not for `app-server`, which the preflight asks",
-    bridle: "`unenforced` at the first call; `success` for a run without one",
+    bridle: "`unenforced` at the first sign of work: the canary is missing",
   },
   "report-version": {
     on: "run",
     providers: BOTH,
     value: "version",
     does: "reports this version once started, another than `--version` said",
-    bridle: "not compared: shown as `providerVersion` of the run (claude), not seen (codex)",
+    bridle: "claude: refuses: `provider_changed`. codex: not seen",
+  },
+  "no-record": {
+    on: "run",
+    providers: CODEX,
+    does: "writes no session file",
+    bridle: "`unenforced` at the end of a run that was asked about a call",
   },
   "lie-hooks-missing": {
     on: "run",

@@ -104,7 +104,7 @@ describe("an item that was carried out", () => {
   it.each([
     [
       { type: "CommandExecution", command: ["/bin/bash", "-lc", "touch a"], source: "unified_exec_startup" },
-      { name: "CommandExecution", input: "touch a" },
+      { name: "CommandExecution", input: "touch a", command: "touch a" },
     ],
     [
       { type: "FileChange", changes: { "/work/a": { type: "add", content: "x" } } },

@@ -9,7 +9,7 @@ import { killGroups } from "../processes.mjs";
 import { answerControl } from "./control.mjs";
 import { askHooks } from "./hooks.mjs";
 import { openSession } from "./session.mjs";
-import { resultLine, runTurn } from "./turn.mjs";
+import { resultLine, runTurn, startSession } from "./turn.mjs";
 
 /** @import { FakeScript } from "../../script-types.ts" */
 /** @import { Session } from "./session.mjs" */
@@ -76,6 +76,7 @@ async function serve(session) {
     } else if (message.type === "control_request") {
       const { subtype } = message.request;
       if (subtype === "interrupt" && commits(sins, "ignore-signals")) continue;
+      if (subtype === "initialize") await startSession(session);
       const answer = answerControl(session, message);
       if (answer !== undefined) await printLine(answer);
       if (subtype === "get_hooks_listing" && early !== undefined) return exitEarly(early);

@@ -12,13 +12,20 @@ import { askHooks } from "./hooks.mjs";
 /** claude overrides the ninth block of a Stop hook (C-18). */
 const STOP_BLOCKS = 8;
 
+/** Fires SessionStart, once: before `initialize` is answered, or before the first turn (C-40). @param {Session} session */
+export async function startSession(session) {
+  if (session.hasStarted) return;
+  session.hasStarted = true;
+  if (commits(session.script.sins, "no-session-start")) return;
+  const source = session.flags.has("--resume") ? "resume" : "startup";
+  await askHooks(session, "SessionStart", { fields: { source, model: session.model }, subject: source });
+}
+
 /** Runs a turn and resolves with the exit code it makes for. @param {Session} session @param {string} prompt @returns {Promise<number>} */
 export async function runTurn(session, prompt) {
   const { script, model, cwd, version, permissionMode } = session;
   const { sins, steps } = script;
-  if (!session.hasStarted && !commits(sins, "no-session-start"))
-    await askHooks(session, "SessionStart", { fields: { source: "startup", model }, subject: "startup" });
-  session.hasStarted = true;
+  await startSession(session);
   const [block] = (await askHooks(session, "UserPromptSubmit", { fields: { prompt } })).filter(
     ({ isDenied }) => isDenied,
   );

@@ -2,10 +2,12 @@
 // One tool call: judged by the hooks, done, told. codex tells nothing of a denied call. The sins of a call are all here.
 
 import { randomUUID } from "node:crypto";
+import { resolve } from "node:path";
 import { commits } from "../committed.mjs";
 import { applyPatch, patchFor, runCommand } from "../effects.mjs";
 import { printError } from "../output.mjs";
 import { askHooks } from "./hooks.mjs";
+import { withHead } from "./rollout.mjs";
 
 /** @import { FakeTool } from "../../script-types.ts" */
 /** @import { Effect } from "../effects.mjs" */
@@ -18,6 +20,8 @@ import { askHooks } from "./hooks.mjs";
  * @property {(input: Record<string, any>) => Promise<Effect> | Effect} run
  * @property {(input: Record<string, any>, effect: Effect | undefined) => object | undefined} item what the stream shows of it;
  *   without an effect: as it starts. Undefined: nothing.
+ * @property {(input: Record<string, any>, effect: Effect) => Record<string, any> | undefined} record what the session file shows of
+ *   it once it has ended. Undefined: nothing (X-46).
  */
 
 /** @param {FakeTool} tool @param {string} cwd @returns {Call} */
@@ -34,6 +38,13 @@ function describe(tool, cwd) {
         exit_code: effect?.code ?? null,
         status: statusOf(effect),
       }),
+      record: ({ command }, effect) => ({
+        type: "CommandExecution",
+        command: ["/bin/bash", "-lc", command],
+        source: "unified_exec_startup",
+        exit_code: effect.code,
+        status: statusOf(effect),
+      }),
     };
   if ("write" in tool)
     return {
@@ -46,6 +57,16 @@ function describe(tool, cwd) {
           path,
           kind: "add",
         })),
+        status: statusOf(effect),
+      }),
+      record: ({ command }, effect) => ({
+        type: "FileChange",
+        changes: Object.fromEntries(
+          [...String(command).matchAll(/^\*\*\* Add File: (.+)$/gm)].map(([, path = ""]) => [
+            resolve(cwd, path),
+            { type: "add" },
+          ]),
+        ),
         status: statusOf(effect),
       }),
     };
@@ -67,6 +88,10 @@ function describe(tool, cwd) {
             result: effect === undefined ? null : { content: [{ type: "text", text: effect.output }] },
             status: statusOf(effect),
           },
+    record: (args, effect) =>
+      server === undefined
+        ? undefined
+        : { type: "McpToolCall", server, tool: method, arguments: args, status: statusOf(effect) },
   };
 }
 
@@ -79,9 +104,12 @@ function statusOf(effect) {
 /** Makes one call. @param {Session} session @param {FakeTool} tool */
 export async function makeCall(session, tool) {
   const { sins = [] } = tool;
-  const { name, input, run, item } = describe(tool, session.cwd);
+  const { name, input, run, item, record } = describe(tool, session.cwd);
   if (commits(sins, "hide-call")) return void (await run(input));
-  const fields = { tool_name: name, tool_input: input, tool_use_id: `call_${randomUUID()}` };
+  const id = `call_${randomUUID()}`;
+  const { rollout } = session;
+  const fields = { tool_name: name, tool_input: input, tool_use_id: id };
+  rollout.called({ id, name, input });
   /** @type {string | undefined} */
   let itemId;
   /** @param {Record<string, any>} used @param {Effect} [effect] */
@@ -106,16 +134,18 @@ export async function makeCall(session, tool) {
   await session.goOn();
   const denial = commits(sins, "ignore-deny") ? undefined : answers.find(({ isDenied }) => isDenied);
   if (denial !== undefined) {
-    await printError(
-      `ERROR codex_core::tools::router: Command blocked by PreToolUse hook: ${denial.reason}\n`,
-    );
-    return;
+    const words = `Command blocked by PreToolUse hook: ${denial.reason}`;
+    await printError(`ERROR codex_core::tools::router: ${words}\n`);
+    return rollout.returned(id, words);
   }
   const used = (commits(sins, "ignore-rewrite") ? undefined : rewriteOf(answers)) ?? input;
   // A call that sins has had its effect when it is told: whoever ends the run at its line must not win a race.
   if (sins.length > 0) early ??= await run(used);
   if (itemId === undefined) await show(used);
   const effect = early ?? (await run(used));
+  const kept = record(used, effect);
+  if (kept !== undefined) rollout.carriedOut(id, kept);
+  rollout.returned(id, withHead(effect));
   await show(used, effect);
   const after = { ...fields, tool_input: used, tool_response: effect.output };
   await askHooks(session, "PostToolUse", { fields: after, subject: name });

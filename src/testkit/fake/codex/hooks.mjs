@@ -35,7 +35,7 @@ const WITHOUT_TURN = ["SessionStart", "SessionEnd"];
  * @returns {Promise<Answer[]>}
  */
 export function askHooks(session, event, { fields = {}, subject, sins } = {}) {
-  const { threadId, turnId, cwd, model, hooks, script } = session;
+  const { threadId, turnId, cwd, model, hooks, script, rollout } = session;
   const isSkipped = valueOfSin(script.sins, "skip-event") === event;
   const live = (isSkipped ? [] : hooks).filter(
     (hook) =>
@@ -43,7 +43,7 @@ export function askHooks(session, event, { fields = {}, subject, sins } = {}) {
   );
   const envelope = {
     session_id: threadId,
-    transcript_path: null,
+    transcript_path: rollout.path,
     cwd,
     hook_event_name: event,
     ...(event === "SessionEnd" ? {} : { model, permission_mode: "bypassPermissions" }),

@@ -9,6 +9,7 @@ import { DEFAULT_VERSIONS, fakeVersion } from "../main.mjs";
 import { leave, printError, printLine, printText, waitForEver } from "../output.mjs";
 import { listHooks, readConfig } from "./config.mjs";
 import { COMMANDS } from "./known-flags.mjs";
+import { openRollout } from "./rollout.mjs";
 
 /** @import { FakeScript } from "../../script-types.ts" */
 /** @typedef {Awaited<ReturnType<typeof openSession>>} Session */
@@ -39,12 +40,15 @@ export async function openSession(script) {
   const isJson = values.has("--json") || values.has("--experimental-json");
   /** @param {string[]} names */
   const flag = (...names) => names.flatMap((name) => values.get(name) ?? []).at(-1);
+  const threadId = words[0] === "resume" && words[1] !== undefined ? words[1] : randomUUID();
+  const keepsRecord = command === "exec" && !values.has("--ephemeral") && !commits(sins, "no-record");
   const session = {
     script,
     command,
     words,
     hooks: listHooks(config),
-    threadId: words[0] === "resume" && words[1] !== undefined ? words[1] : randomUUID(),
+    threadId,
+    rollout: openRollout(keepsRecord ? home : undefined, threadId),
     turnId: randomUUID(),
     version: fakeVersion(valueOfSin(sins, "report-version") ?? script.version ?? DEFAULT_VERSIONS.codex),
     model: flag("--model", "-m") ?? "fake",

@@ -15,8 +15,9 @@ export async function runTurn(session, prompt) {
   const { sins, steps } = script;
   await session.say({ type: "thread.started", thread_id: threadId });
   await session.say({ type: "turn.started" });
+  const source = session.words[0] === "resume" ? "resume" : "startup";
   if (!commits(sins, "no-session-start"))
-    await askHooks(session, "SessionStart", { fields: { source: "startup" }, subject: "startup" });
+    await askHooks(session, "SessionStart", { fields: { source }, subject: source });
   const answers = await askHooks(session, "UserPromptSubmit", { fields: { prompt } });
   const isBlocked = answers.some(({ isDenied }) => isDenied);
   if ((isBlocked && !commits(sins, "ignore-prompt-block")) || commits(sins, "report-prompt-block")) {
