@@ -47,6 +47,12 @@ const cases: [string, Provider, FakeScript, object, Record<string, Handler>?][] 
     { PreToolUse: () => ({ hookSpecificOutput: { updatedInput: { timeout: 1 } } }) },
   ],
   [
+    "skip-event of SessionStart",
+    "codex",
+    { ...TALK, sins: [{ "skip-event": "SessionStart" }] },
+    { outcome: "unenforced", reason: expect.stringMatching(/^canary: /) },
+  ],
+  [
     "skip-event of UserPromptSubmit in a run that says nothing",
     "claude",
     { steps: [], sins: [{ "skip-event": "UserPromptSubmit" }] },
