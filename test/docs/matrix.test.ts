@@ -100,6 +100,6 @@ describe("the matrix", () => {
 it("conformance files named in the facts exist", () => {
   const files = readdirSync(join(root, "conformance"));
   for (const path of ["docs/providers/claude.md", "docs/providers/codex.md"])
-    for (const [name] of read(path).matchAll(/\b(?<![/\w])[\w.-]+\.test\.ts/g))
+    for (const [name] of read(path).matchAll(/(?<![-./\w])[\w.-]+\.test\.ts/g))
       expect(files, `${path}: ${name}`).toContain(name);
 });
