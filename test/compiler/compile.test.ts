@@ -51,7 +51,12 @@ describe("the canary", () => {
     const hooks = [{ hooks: [{ type: "function" as const, handler: () => undefined }] }];
     const declaration = Object.fromEntries(declared.map((event) => [event, hooks]));
     const { events, deadlines } = planOf(
-      await compileAgentHooks(declaration, { provider: "claude", cwd: root, binary: "./claude" }),
+      await compileAgentHooks(declaration, {
+        provider: "claude",
+        cwd: root,
+        binary: "./claude",
+        prove: "off",
+      }),
     );
     return { events, deadlines };
   };
@@ -83,7 +88,12 @@ describe("warnings", () => {
   const warningsOf = async (provider: "claude" | "codex", event: string, matcher?: string) => {
     const group = { hooks: [{ type: "function" as const, handler: () => undefined }] };
     const declaration = { [event]: [matcher === undefined ? group : { matcher, ...group }] };
-    const token = await compileAgentHooks(declaration, { provider, cwd: root, binary: "./claude" });
+    const token = await compileAgentHooks(declaration, {
+      provider,
+      cwd: root,
+      binary: "./claude",
+      prove: "off",
+    });
     return token.describe().warnings.map(({ code }) => code);
   };
 
