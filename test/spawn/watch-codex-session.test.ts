@@ -191,6 +191,8 @@ describe("the record itself", () => {
   it("of an earlier run alone is not the record of this one", () => {
     item("old");
     start({ decisions: 1 });
+    // A subagent that is given its history.
+    item("old", "subagent.jsonl");
     expect(watch?.close()[0]).toMatch(/^session_record: /);
   });
 

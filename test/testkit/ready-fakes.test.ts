@@ -1,12 +1,13 @@
 // The ready executables, as a launcher in another language starts them: no Bridle between.
 
 import { spawnSync } from "node:child_process";
-import { existsSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
+import { readSessionLine } from "../../src/render/codex/session-log.ts";
 
 let folder: string;
 beforeEach(async () => {
@@ -22,6 +23,19 @@ async function run(provider: "claude" | "codex", argv: readonly string[], script
   const env = { ...process.env, ...(script === undefined ? {} : { BRIDLE_FAKE_SCRIPT: file }) };
   const { status, stdout, stderr } = spawnSync(binary, argv, { cwd: folder, env, input, encoding: "utf8" });
   return { status, stdout, stderr, lines: stdout.split("\n").filter((line) => line.startsWith("{")) };
+}
+
+/** What Bridle reads of the one session file below a home, in its order. */
+function sessionFacts(home: string): { kind: string; name?: string; how?: string }[] {
+  const sessions = join(home, "sessions");
+  if (!existsSync(sessions)) return [];
+  const files = readdirSync(sessions, { recursive: true, encoding: "utf8" }).filter((name) =>
+    name.endsWith(".jsonl"),
+  );
+  expect(files).toHaveLength(1);
+  return readFileSync(join(sessions, files[0] ?? ""), "utf8")
+    .split("\n")
+    .flatMap((line) => readSessionLine(line) ?? []);
 }
 
 const TOUCH = { steps: [{ tools: [{ shell: "touch ran" }] }, { text: "you said {{prompt}}" }] };
@@ -168,6 +182,53 @@ describe("codex", () => {
   ])("as the real one: %s lets the call run", async (_name, command) => {
     await start(await trusted(command));
     expect(hasRun()).toBe(true);
+  });
+
+  test("with a home writes what it did into its session file, and goes on there when it is resumed", async () => {
+    vi.stubEnv("CODEX_HOME", folder);
+    onTestFinished(() => void vi.unstubAllEnvs());
+    const script = {
+      steps: [
+        { tools: [{ shell: "echo out" }] },
+        { tools: [{ write: { path: "a.txt", content: "a\n" } }] },
+        { tools: [{ raw: { name: "mcp__files__read", input: { path: "p" }, output: "content" } }] },
+        { tools: [{ raw: { name: "view_image", input: { path: "p" } } }] },
+      ],
+    };
+    const { lines } = await start([], script);
+    const { thread_id: thread } = JSON.parse(lines[0] ?? "");
+    const facts = () => sessionFacts(folder);
+    expect(facts().map(({ kind, name }) => [kind, name])).toEqual([
+      ["called", "exec_command"],
+      ["ran", "CommandExecution"],
+      ["returned", undefined],
+      ["called", "apply_patch"],
+      ["ran", "FileChange"],
+      ["returned", undefined],
+      ["called", "mcp__files.read"],
+      ["ran", "McpToolCall"],
+      ["returned", undefined],
+      ["called", "view_image"],
+      ["returned", undefined],
+    ]);
+    expect(facts().flatMap(({ how }) => how ?? [])).toEqual(["ran", "ran", "ran", "ran"]);
+    await run("codex", ["exec", "--json", "resume", thread, "-"], TOUCH, "again");
+    expect(facts()).toHaveLength(14);
+  });
+
+  test("tells a denied call in its session file as denied, and without --ephemeral alone", async () => {
+    vi.stubEnv("CODEX_HOME", folder);
+    onTestFinished(() => void vi.unstubAllEnvs());
+    const config = await trusted(DENY);
+    await run(
+      "codex",
+      ["exec", "--json", "--ephemeral", ...config.flatMap((value) => ["-c", value]), "-"],
+      TOUCH,
+      "x",
+    );
+    expect(sessionFacts(folder)).toEqual([]);
+    await start(config);
+    expect(sessionFacts(folder)).toMatchObject([{ kind: "called" }, { kind: "returned", how: "denied" }]);
   });
 
   test("with its hooks switched off asks none", async () => {

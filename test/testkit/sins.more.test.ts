@@ -20,7 +20,7 @@ const noRecord = { outcome: "unenforced", reason: expect.stringMatching(/^sessio
 
 /** A tool that codex asks about and shows nothing of. */
 const UNSHOWN = { raw: { name: "someTool", input: { command: "x" } } };
-const unasked = { outcome: "unenforced", reason: expect.stringMatching(/^unasked: tool call call_/) };
+const unasked = { outcome: "unenforced", reason: expect.stringMatching(/^unasked: /) };
 
 const cases: [string, Provider, FakeScript, object, Record<string, Handler>?][] = [
   [
@@ -39,6 +39,19 @@ const cases: [string, Provider, FakeScript, object, Record<string, Handler>?][] 
   ],
   ["no-record of a run without a call", "codex", { ...TALK, sins: ["no-record"] }, success],
   ["no-record of a run whose call was denied", "codex", { ...WORK, sins: ["no-record"] }, noRecord],
+  [
+    "ignore-deny of a rewrite that codex could not read and so was denied",
+    "codex",
+    { steps: [{ tools: [{ shell: "touch ran", sins: ["ignore-deny"] }] }, TALK_STEP] },
+    unasked,
+    { PreToolUse: () => ({ hookSpecificOutput: { updatedInput: { timeout: 1 } } }) },
+  ],
+  [
+    "skip-event of SessionStart",
+    "codex",
+    { ...TALK, sins: [{ "skip-event": "SessionStart" }] },
+    { outcome: "unenforced", reason: expect.stringMatching(/^canary: /) },
+  ],
   [
     "skip-event of UserPromptSubmit in a run that says nothing",
     "claude",

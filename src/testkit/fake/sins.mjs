@@ -140,7 +140,7 @@ export const SINS = /** @type {const} */ ({
     value: "event",
     does: "never runs the hooks of this event",
     bridle:
-      "`unenforced` for `UserPromptSubmit` at the first sign of work, for `PreToolUse` at the first call; else not seen",
+      "`unenforced` for `UserPromptSubmit` at the first sign of work, for `PreToolUse` at the first call; `SessionStart` as `no-session-start`; else not seen",
   },
   "report-prompt-block": {
     on: "run",
