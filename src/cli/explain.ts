@@ -2,13 +2,7 @@
 
 import { resolve } from "node:path";
 import type { Command } from "commander";
-import {
-  createRedactor,
-  escapeForTerminal,
-  explain,
-  listAmbient,
-  type Provider,
-} from "../index.ts";
+import { createRedactor, escapeForTerminal, explain, listAmbient, type Provider } from "../index.ts";
 import {
   addCompileOptions,
   type CompileFlags,
