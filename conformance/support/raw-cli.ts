@@ -3,9 +3,9 @@
 import { spawn } from "node:child_process";
 import { onTestFinished } from "vitest";
 import { startAnthropicServer } from "../../src/prove/anthropic-server.ts";
+import { bareArguments } from "../../src/prove/matrix/bare-arguments.ts";
 import { startOpenaiServer } from "../../src/prove/openai-server.ts";
 import { type ModelScript, scriptToken } from "../../src/prove/script.ts";
-import { tomlValue } from "../../src/render/codex/toml.ts";
 import { resolveNativeBinary } from "../binaries.ts";
 import { baseEnv, type Column, codexProviderConfig, type Site } from "./harness.ts";
 
@@ -19,24 +19,8 @@ export async function runRawCli(
   const start = provider === "claude" ? startAnthropicServer : startOpenaiServer;
   const server = await start({ scripts: { [token]: script } });
   onTestFinished(() => server.close());
-  const claude = ["-p", "--model", model, "--allowedTools=Bash"];
-  const config = Object.entries(codexProviderConfig(server.url)).flatMap(([key, value]) => [
-    "-c",
-    `${key}=${tomlValue(value)}`,
-  ]);
-  const codex = [
-    "exec",
-    "--skip-git-repo-check",
-    "--dangerously-bypass-approvals-and-sandbox",
-    "--dangerously-bypass-hook-trust",
-    ...config,
-    "-c",
-    "analytics.enabled=false",
-    "-m",
-    model,
-    "-",
-  ];
-  const child = spawn(resolveNativeBinary(provider), provider === "claude" ? claude : codex, {
+  const argv = bareArguments(provider, model, codexProviderConfig(server.url));
+  const child = spawn(resolveNativeBinary(provider), argv, {
     cwd: site.project,
     env: { ...baseEnv(site, provider, server.url), DISABLE_AUTOUPDATER: "1", DISABLE_TELEMETRY: "1" },
     stdio: ["pipe", "ignore", "ignore"],

@@ -1,14 +1,12 @@
 // Plays a case as a user starts the CLI, without Bridle and with every hook it finds trusted.
 
-import type { JsonObject } from "../../json.ts";
-import { tomlValue } from "../../render/codex/toml.ts";
 import { startChild } from "../../spawn/child.ts";
 import { sweepTree } from "../../spawn/stop.ts";
 import { loopbackProvider } from "../provider-env.ts";
+import { bareArguments } from "./bare-arguments.ts";
 import { endOf } from "./end-of-child.ts";
 import type { Observation } from "./observation.ts";
 import { baseEnv, type PlayOptions, providerOf, seenBy, withServer } from "./play.ts";
-import type { ColumnName } from "./schema.ts";
 import { MODELS } from "./translate.ts";
 
 /** As a user starts the CLI, every hook it finds trusted: shows that what a case plants does something. */
@@ -18,7 +16,7 @@ export async function playBare(options: PlayOptions): Promise<Observation> {
     const { providerConfig } = loopbackProvider(providerOf(item.column), server.url);
     const child = await startChild({
       program: binary,
-      argv: bareArguments(item.column, providerConfig),
+      argv: bareArguments(providerOf(item.column), MODELS[item.column], providerConfig),
       env: { ...baseEnv(options, server.url), DISABLE_AUTOUPDATER: "1", DISABLE_TELEMETRY: "1" },
       cwd: stage.project,
     });
@@ -37,24 +35,4 @@ export async function playBare(options: PlayOptions): Promise<Observation> {
       receipt: "",
     };
   });
-}
-
-function bareArguments(column: ColumnName, providerConfig: JsonObject): string[] {
-  if (column === "claude") return ["-p", "--model", MODELS[column], "--allowedTools=Bash"];
-  const config = Object.entries(providerConfig).flatMap(([key, value]) => [
-    "-c",
-    `${key}=${tomlValue(value)}`,
-  ]);
-  return [
-    "exec",
-    "--skip-git-repo-check",
-    "--dangerously-bypass-approvals-and-sandbox",
-    "--dangerously-bypass-hook-trust",
-    ...config,
-    "-c",
-    "analytics.enabled=false",
-    "-m",
-    MODELS[column],
-    "-",
-  ];
 }
