@@ -4,8 +4,8 @@
 import { mkdir, stat } from "node:fs/promises";
 import { dirname } from "node:path";
 
-/** Levels that were missing get `mode`. Rejects with the file system's own error; one that is there already is fine. */
-export async function makeDirectories(path: string, mode = 0o700): Promise<void> {
+/** Levels that were missing get `mode`; resolves with them, from the top. Rejects with the file system's own error; one that is there already is fine. */
+export async function makeDirectories(path: string, mode = 0o700): Promise<string[]> {
   const missing: string[] = [];
   for (let at = path; !(await exists(at)); at = dirname(at)) {
     missing.unshift(at);
@@ -16,6 +16,7 @@ export async function makeDirectories(path: string, mode = 0o700): Promise<void>
       if (error.code !== "EEXIST") throw error;
     });
   }
+  return missing;
 }
 
 async function exists(path: string): Promise<boolean> {

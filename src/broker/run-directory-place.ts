@@ -1,10 +1,11 @@
 // Where a run directory may lie. An agent writes to its cwd, to /tmp and to added directories while hooks run
 // unsandboxed, so the directory must be outside of all of them (docs/THREATS.md).
 
-import { lstat, mkdir, realpath } from "node:fs/promises";
+import { lstat, realpath } from "node:fs/promises";
 import { homedir, tmpdir } from "node:os";
 import { dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
 import { AgentHooksRefused } from "../errors.ts";
+import { makeDirectories } from "../make-directories.ts";
 
 export function refuseRunDirectory(message: string, hint: string, cause?: unknown): AgentHooksRefused {
   const issue = { code: "run_dir_unsafe", path: "runDirectory", message, hint } as const;
@@ -87,31 +88,12 @@ function isInside(path: string, dir: string): boolean {
 
 /** Makes what is missing of the parent, each level 0700, and refuses one that others may write to. */
 export async function prepareParent(parent: string): Promise<void> {
-  const missing: string[] = [];
-  let existing = parent;
-  while ((await typeOf(existing)) === "missing") {
-    missing.unshift(existing);
-    existing = dirname(existing);
-  }
-  for (const dir of missing) {
-    await mkdir(dir, { mode: 0o700 }).catch((error: NodeJS.ErrnoException) => {
-      if (error.code !== "EEXIST")
-        throw refuseRunDirectory(`cannot make ${dir}: ${error.message}`, "", error);
-    });
-  }
-  for (const dir of missing.includes(parent) ? missing : [parent]) await checkOwnDirectory(dir);
+  const made = await makeDirectories(parent).catch((error: Error) => {
+    throw refuseRunDirectory(`cannot make ${parent}: ${error.message}`, "pass a parent that is ours", error);
+  });
+  for (const dir of made.includes(parent) ? made : [parent]) await checkOwnDirectory(dir);
   if ((await realpath(parent)) !== parent) {
     throw refuseRunDirectory(`${parent} goes through a symlink`, "pass the real path");
-  }
-}
-
-async function typeOf(path: string): Promise<"missing" | "present"> {
-  try {
-    await lstat(path);
-    return "present";
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return "missing";
-    throw refuseRunDirectory(`cannot look at ${path}: ${String(error)}`, "pass a parent that is ours", error);
   }
 }
 

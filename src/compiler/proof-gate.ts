@@ -4,6 +4,7 @@ import type { Issue } from "../errors.ts";
 import { capabilityOf, type EventName } from "../profile/events.ts";
 import { matrixDigest } from "../prove/matrix/digest.ts";
 import { type Downgrade, isConclusive, judgeProof, type Proof, type ProvenCase } from "../prove/proof.ts";
+import { proofKeyOf } from "../prove/proof-key.ts";
 import {
   loadProof,
   loadShippedProof,
@@ -11,7 +12,7 @@ import {
   saveProof,
   withProofLock,
 } from "../prove/proof-store.ts";
-import { type ProofProgress, proofKeyOf, proveBinary } from "../prove/prove-binary.ts";
+import { type ProofProgress, proveBinary } from "../prove/prove-binary.ts";
 import type { ProofSummary, ProviderBinary } from "./plan.ts";
 
 export interface ProofGateOptions {

@@ -3,6 +3,9 @@
 import type { Json, JsonObject } from "../json.ts";
 import type { EventName, Provider } from "./events.ts";
 
+/** Version of the wire contract (docs/PROFILE.md, Versions). */
+export const PROFILE_VERSION = "v1";
+
 export type ToolKind = "shell" | "read" | "edit" | "web" | "mcp" | "agent" | "other";
 
 export interface Envelope extends JsonObject {
@@ -10,7 +13,7 @@ export interface Envelope extends JsonObject {
   cwd: string;
   hook_event_name: EventName;
   harness: "lionagi";
-  profile: "v1";
+  profile: typeof PROFILE_VERSION;
   run_id: string;
 }
 

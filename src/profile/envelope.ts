@@ -2,7 +2,7 @@
 // Loose objects: fields the provider sent that the profile does not name pass through unchanged.
 
 import { z } from "zod";
-import type { Envelope, EnvelopeContext } from "./envelope-types.ts";
+import { type Envelope, type EnvelopeContext, PROFILE_VERSION } from "./envelope-types.ts";
 import type { EventName } from "./events.ts";
 
 const text = z.string().min(1);
@@ -13,7 +13,7 @@ const always = {
   session_id: text,
   cwd: text,
   harness: z.literal("lionagi"),
-  profile: z.literal("v1"),
+  profile: z.literal(PROFILE_VERSION),
   run_id: text,
 };
 const fromProvider = { provider: z.enum(["claude", "codex"]), provider_session_id: text };
@@ -79,7 +79,7 @@ export function baseEnvelope(event: EventName, context: EnvelopeContext): Envelo
     cwd: context.cwd,
     hook_event_name: event,
     harness: "lionagi",
-    profile: "v1",
+    profile: PROFILE_VERSION,
     run_id: context.runId,
     provider: context.provider,
   };

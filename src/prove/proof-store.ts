@@ -5,10 +5,9 @@ import { lstat, open, readdir, readFile, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import lockfile from "proper-lockfile";
-import { AgentHooksRefused } from "../errors.ts";
 import { isJsonObject } from "../json.ts";
-import { makeDirectories } from "../make-directories.ts";
 import { stateDirectory } from "../receipts/writer.ts";
+import { makeStateFolder } from "./make-state-folder.ts";
 import { bytesDigest, isIntact, type Proof, type ProofKey, proofSchema } from "./proof.ts";
 
 export const SHIPPED_PROOFS = fileURLToPath(new URL("../../proofs/", import.meta.url));
@@ -93,19 +92,11 @@ function isAbout({ provider, binary, platform, profile, bridle, matrix }: Proof,
   );
 }
 
-async function prepareDirectory(directory: string): Promise<void> {
-  await makeDirectories(directory).catch((cause: Error) => {
-    const message = `${directory} cannot be made: ${cause.message}`;
-    const hint = "set XDG_STATE_HOME to a folder that you may write";
-    throw new AgentHooksRefused([{ code: "run_dir_unsafe", path: "proofs", message, hint }], { cause });
-  });
-}
-
 /** Writes the whole file or nothing. Returns its path. */
 export async function saveProof(directory: string, key: ProofKey, proof: Proof): Promise<string> {
   const path = proofPath(directory, key);
   const draft = `${path}.${process.pid}.${Date.now()}.tmp`;
-  await prepareDirectory(directory);
+  await makeStateFolder(directory);
   try {
     const file = await open(draft, "wx", 0o600);
     try {
@@ -128,7 +119,7 @@ export async function withProofLock<T>(
   key: ProofKey,
   prove: () => Promise<T>,
 ): Promise<T> {
-  await prepareDirectory(directory);
+  await makeStateFolder(directory);
   const every = 500;
   const release = await lockfile.lock(proofPath(directory, key), {
     realpath: false,

@@ -1,25 +1,21 @@
 // Proves one binary: starts the worker, gathers its results into a record, keeps it.
 
 import { randomUUID } from "node:crypto";
-import { readdir, rm } from "node:fs/promises";
+import { rm } from "node:fs/promises";
 import { availableParallelism } from "node:os";
-import { basename, join } from "node:path";
-import { checkPlace } from "../broker/run-directory-place.ts";
+import { join } from "node:path";
 import type { ProviderBinary } from "../compiler/plan.ts";
-import { AgentHooksRefused } from "../errors.ts";
 import { signalGroup } from "../exec/process-group.ts";
-import { makeDirectories } from "../make-directories.ts";
 import { stateDirectory } from "../receipts/writer.ts";
 import { kill, sweepTree } from "../spawn/stop.ts";
-import { VERSION } from "../version.ts";
 import { loadMatrix, type Matrix } from "./matrix/load.ts";
 import type { CaseResult } from "./matrix/run-case.ts";
 import type { MatrixCase } from "./matrix/schema.ts";
-import { bytesDigest, PROOF_FORMAT, type Proof, type ProofKey, type ProvenCase, sealProof } from "./proof.ts";
+import { PROOF_FORMAT, type Proof, type ProvenCase, sealProof } from "./proof.ts";
+import { bytesOf, proofKeyOf } from "./proof-key.ts";
+import { prepareScratch } from "./scratch.ts";
 import { startWorker, type Worker } from "./start-worker.ts";
 import type { Job } from "./worker.ts";
-
-export const PROFILE_VERSION = "v1";
 
 const GRACE_MS = 10_000;
 
@@ -41,26 +37,6 @@ export interface ProveBinaryOptions {
   readonly signal?: AbortSignal;
   /** @default process.env */
   readonly env?: NodeJS.ProcessEnv;
-}
-
-/** The bytes that a proof of this binary is about. */
-export function bytesOf({ identity, companions }: ProviderBinary): Proof["binary"] {
-  return {
-    sha256: identity.sha256,
-    size: identity.size,
-    companions: companions.map(({ path, sha256 }) => ({ name: basename(path), sha256 })),
-  };
-}
-
-export function proofKeyOf(binary: ProviderBinary, matrix: Pick<Matrix, "digest">): ProofKey {
-  return {
-    provider: binary.provider,
-    sha256: bytesDigest(bytesOf(binary)),
-    platform: `${process.platform}-${process.arch}`,
-    profile: PROFILE_VERSION,
-    bridle: VERSION,
-    matrix: matrix.digest,
-  };
 }
 
 /** Runs the cases and returns the sealed record; keeps nothing. Rejects when the worker fails or `signal` aborts. */
@@ -168,36 +144,4 @@ function describe(result: CaseResult, cases: readonly MatrixCase[]): ProvenCase 
     ...(because === undefined ? {} : { because }),
     ...(downgrade === undefined ? {} : { downgrade }),
   };
-}
-
-/** Throws `run_dir_unsafe` where cases could not be played: that would speak against a binary for what the place is. */
-async function prepareScratch(parent: string, scratch: string, env: NodeJS.ProcessEnv): Promise<void> {
-  await checkPlace({ path: join(scratch, "run"), cwd: join(scratch, "project"), forbidden: [], env });
-  try {
-    await makeDirectories(parent);
-    await removeAbandoned(parent);
-    await makeDirectories(scratch);
-  } catch (cause) {
-    const message = `${scratch} cannot be made: ${(cause as Error).message}`;
-    const hint = "set XDG_STATE_HOME to a folder that you may write";
-    throw new AgentHooksRefused([{ code: "run_dir_unsafe", path: "scratch", message, hint }], { cause });
-  }
-}
-
-/** What a prover that was killed has left: its process id is in the name. */
-async function removeAbandoned(parent: string): Promise<void> {
-  for (const name of await readdir(parent)) {
-    const pid = Number(/^prove-(\d+)-/.exec(name)?.[1]);
-    if (!Number.isInteger(pid) || pid === process.pid || isAlive(pid)) continue;
-    await rm(join(parent, name), { recursive: true, force: true });
-  }
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === "EPERM"; // somebody else's is alive too
-  }
 }

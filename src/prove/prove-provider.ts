@@ -9,8 +9,9 @@ import { adapterFor } from "../render/registry.ts";
 import { matrixDigest } from "./matrix/digest.ts";
 import { columnsOf, loadMatrix } from "./matrix/load.ts";
 import { isConclusive, type Proof } from "./proof.ts";
+import { proofKeyOf } from "./proof-key.ts";
 import { proofDirectory, saveProof, withProofLock } from "./proof-store.ts";
-import { type ProofProgress, proofKeyOf, proveBinary } from "./prove-binary.ts";
+import { type ProofProgress, proveBinary } from "./prove-binary.ts";
 
 export interface ProveOptions {
   readonly provider: Provider;
