@@ -17,22 +17,11 @@ import {
 import { dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { describe, expect, it } from "vitest";
-import { findCompanions } from "../src/compiler/find-binary.ts";
-import {
-  AgentHooksRefused,
-  compileAgentHooks,
-  type Proof,
-  type ProvenCase,
-  type Provider,
-} from "../src/index.ts";
-import { matrixDigest } from "../src/prove/matrix/digest.ts";
-import { sealProof } from "../src/prove/proof.ts";
-import { saveProof } from "../src/prove/proof-store.ts";
-import { bytesOf, proofKeyOf } from "../src/prove/prove-binary.ts";
-import { identifyFile } from "../src/trust/identity.ts";
+import { AgentHooksRefused, compileAgentHooks, type Proof, type ProvenCase } from "../src/index.ts";
 import { resolveNativeBinary, resolveOlderClaude } from "./binaries.ts";
 import { guardTools, onTools } from "./support/guards.ts";
 import { CODEX, makeSite, runGuarded, type Site, TOOL_PATH, touch } from "./support/harness.ts";
+import { putRecord } from "./support/record.ts";
 
 const run = promisify(execFile);
 const main = join(import.meta.dirname, "..", "dist", "cli", "main.js");
@@ -328,55 +317,14 @@ function copiesRunning(site: Site): string[] {
   });
 }
 
-/** A sealed record for the pinned binary in which some cases have another verdict. */
-async function recordWith(
-  provider: Provider,
-  proofDir: string,
-  parts: Record<string, Partial<ProvenCase>>,
-): Promise<void> {
-  const identity = await identifyFile(resolveNativeBinary(provider));
-  const companions = await findCompanions(provider, identity.path);
-  const bytes = { provider, identity, version: "0.171.0", companions };
-  const key = proofKeyOf(bytes, { digest: await matrixDigest() });
-  const cases = Object.entries(parts).map(
-    ([id, part]): ProvenCase => ({
-      id,
-      column: provider,
-      title: id,
-      kind: "blocks",
-      event: "PreToolUse",
-      rule: ["Dv1-5"],
-      core: true,
-      required: true,
-      verdict: "holds",
-      observed: "seen",
-      durationMs: 1,
-      ...part,
-    }),
-  );
-  const proof = sealProof({
-    format: 1,
-    provider,
-    version: "0.171.0",
-    binary: bytesOf(bytes),
-    platform: key.platform,
-    profile: key.profile,
-    bridle: key.bridle,
-    matrix: key.matrix,
-    set: "core",
-    network: "env",
-    provedAt: new Date().toISOString(),
-    durationMs: 1,
-    cases,
-  });
-  await saveProof(proofDir, key, proof);
-}
+const recordOf = (proofDir: string, cases: Record<string, Partial<ProvenCase>>) =>
+  putRecord({ provider: "codex", binary: resolveNativeBinary("codex"), proofDir, cases });
 
 describe("a record that disproves", () => {
   it("refuses, naming the cases", async () => {
     const site = makeSite();
     const proofDir = join(site.root, "proofs");
-    await recordWith("codex", proofDir, {
+    await recordOf(proofDir, {
       "deny-shell": { verdict: "fails", observed: "file happened: it ran" },
       "deny-edit": {},
     });
@@ -398,7 +346,7 @@ describe("a record that disproves", () => {
     const site = makeSite();
     const proofDir = join(site.root, "proofs");
     const downgrade = { to: "rewrite-to-deny" as const, proven_by: ["deny-shell"] };
-    await recordWith("codex", proofDir, {
+    await recordOf(proofDir, {
       "deny-shell": {},
       "rewrite-shell": { verdict: "fails", downgrade },
     });
@@ -424,7 +372,7 @@ describe("a record that disproves", () => {
     const site = makeSite();
     const proofDir = join(site.root, "proofs");
     const downgrade = { to: "subagents-off" as const, proven_by: ["subagents-off"] };
-    await recordWith("codex", proofDir, {
+    await recordOf(proofDir, {
       "subagents-off": {},
       "subagent-guarded": { verdict: "fails", downgrade },
     });

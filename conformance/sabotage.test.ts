@@ -4,16 +4,13 @@
 import { appendFileSync, chmodSync, copyFileSync, readFileSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, vi } from "vitest";
-import { compileAgentHooks, type Provider, type RunResult } from "../src/index.ts";
-import { matrixDigest } from "../src/prove/matrix/digest.ts";
-import { sealProof } from "../src/prove/proof.ts";
-import { loadProof, saveProof } from "../src/prove/proof-store.ts";
-import { proofKeyOf } from "../src/prove/prove-binary.ts";
-import { identifyFile } from "../src/trust/identity.ts";
+import { compileAgentHooks, type Provider } from "../src/index.ts";
+import { loadProof } from "../src/prove/proof-store.ts";
 import { resolveNativeBinary } from "./binaries.ts";
 import { breakBuild, type Mutation, proveWith } from "./support/broken-build.ts";
 import { guardTools } from "./support/guards.ts";
 import { BOTH, CLAUDE, CODEX, makeSite, runGuarded, shell, touch } from "./support/harness.ts";
+import { putRecord } from "./support/record.ts";
 
 interface BrokenPart extends Mutation {
   readonly what: string;
@@ -148,11 +145,6 @@ describe("a broken build", () => {
   );
 });
 
-/** What counts: the call did not happen, and nobody was told that all went well. */
-function expectCaught(result: RunResult, outcome = "unenforced"): void {
-  expect(result.outcome).toBe(outcome);
-}
-
 describe.each(BOTH)("$mode: during a run", (column) => {
   it("the shim is overwritten by one that admits everything", async () => {
     const { result, site } = await runGuarded({
@@ -172,7 +164,7 @@ describe.each(BOTH)("$mode: during a run", (column) => {
     });
     expect(site.has("overwritten.txt")).toBe(true);
     expect(site.has("later.txt")).toBe(false);
-    expectCaught(result);
+    expect(result.outcome).toBe("unenforced");
   });
 
   it("the guard is replaced by another one with the old time stamps", async () => {
@@ -192,7 +184,7 @@ describe.each(BOTH)("$mode: during a run", (column) => {
     });
     expect(site.has("stamp")).toBe(true);
     expect(site.has("forbidden.txt")).toBe(false);
-    expectCaught(result);
+    expect(result.outcome).toBe("unenforced");
   });
 
   it("the clock jumps ten years ahead and back: the guard holds", async () => {
@@ -256,25 +248,8 @@ describe("a record", () => {
     copyFileSync(resolveNativeBinary("codex"), binary);
     appendFileSync(binary, "\0");
     chmodSync(binary, 0o755);
-    const identity = await identifyFile(binary);
-    const key = proofKeyOf(
-      { provider: "codex", identity, version: "0.171.0", companions: [] },
-      { digest: await matrixDigest() },
-    );
-    const part = { set: "core", network: "env", durationMs: 1, version: "0.171.0", format: 1 } as const;
-    const proof = sealProof({
-      ...part,
-      provider: "codex",
-      binary: { sha256: identity.sha256, size: identity.size, companions: [] },
-      platform: key.platform,
-      profile: key.profile,
-      bridle: key.bridle,
-      matrix: key.matrix,
-      provedAt,
-      cases: [],
-    });
     const proofDir = join(root, "proofs");
-    const path = await saveProof(proofDir, key, proof);
+    const { path, key } = await putRecord({ provider: "codex", binary, proofDir, cases: {}, provedAt });
     return { binary, proofDir, path, key };
   }
 

@@ -24,8 +24,8 @@ export { type Proven, type ProveOptions, proveProvider } from "./prove/prove-pro
 export type { ReceiptLine, ReceiptSink, StampedReceipt } from "./receipts/receipt.ts";
 export { createRedactor, type Redactor } from "./redaction/redactor.ts";
 export { escapeForTerminal, toOneLine } from "./redaction/terminal.ts";
-export type { StricterForm } from "./render/downgrades.ts";
 export type { StreamEvent } from "./render/provider.ts";
+export type { StricterForm } from "./render/stricter-forms.ts";
 export type { AmbientFinding } from "./spawn/ambient.ts";
 export type { EventAttestation, RunAttestation } from "./spawn/attestation.ts";
 export type { AgentEvent, HookEvent } from "./spawn/events.ts";

@@ -11,7 +11,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { homedir } from "node:os";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import { onTestFinished } from "vitest";
 import {
   type AgentEvent,
@@ -30,6 +30,8 @@ import {
 } from "../../src/index.ts";
 import { startAnthropicServer } from "../../src/prove/anthropic-server.ts";
 import type { ModelServer } from "../../src/prove/loopback-server.ts";
+import { toolPath } from "../../src/prove/matrix/play.ts";
+import { NO_GUARD } from "../../src/prove/matrix/play-bridled.ts";
 import { startOpenaiServer } from "../../src/prove/openai-server.ts";
 import { CLAUDE_MODEL, CODEX_CLASSIC_MODEL, CODEX_CODE_MODE_MODEL } from "../../src/prove/provider-env.ts";
 import { type ModelScript, scriptToken, type ToolUse } from "../../src/prove/script.ts";
@@ -53,7 +55,7 @@ export const BOTH: readonly Column[] = [CLAUDE, CODEX];
 export const ALL: readonly Column[] = [CLAUDE, CODEX, CODEX_CODE_MODE];
 
 /** PATH of agents and guards: the system's tools and this node. */
-export const TOOL_PATH = `/usr/local/bin:/usr/bin:/bin:${dirname(process.execPath)}`;
+export const TOOL_PATH = toolPath();
 export const DUMMY_KEY = "dummy-key-for-the-loopback-server";
 
 /** The folders of one test. Below the user's cache folder: codex refuses helpers below the temp folder. */
@@ -200,9 +202,7 @@ export function runUnguarded(spec: Omit<GuardedCase, "declaration">): Promise<Gu
   return runGuarded({ ...spec, declaration: () => NO_GUARD });
 }
 
-export const NO_GUARD: HookDeclaration = {
-  agent_exit: [{ hooks: [{ type: "function", name: "watches nothing", handler: () => undefined }] }],
-};
+export { NO_GUARD };
 
 export function baseEnv(
   site: Site,

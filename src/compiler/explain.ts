@@ -1,8 +1,8 @@
 // Shows exactly what a token would start: argv, files with modes, variables, and why each is there. Starts and writes nothing.
 
-import { listStricterForms, type StricterForm } from "../render/downgrades.ts";
 import type { RunOptions } from "../render/provider.ts";
 import { adapterFor } from "../render/registry.ts";
+import { listStricterForms, type StricterForm } from "../render/stricter-forms.ts";
 import type { HookDescription, RenderedHooks } from "./token.ts";
 import { planOf } from "./token.ts";
 

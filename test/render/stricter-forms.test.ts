@@ -2,8 +2,8 @@
 
 import { describe, expect, test } from "vitest";
 import type { HookPlan } from "../../src/compiler/plan.ts";
-import { hasSubagents, listStricterForms } from "../../src/render/downgrades.ts";
 import { adapterFor } from "../../src/render/registry.ts";
+import { hasSubagents, listStricterForms } from "../../src/render/stricter-forms.ts";
 import { makeContext, makePlan } from "./support.ts";
 
 const withoutAgents = (plan: HookPlan): HookPlan => ({

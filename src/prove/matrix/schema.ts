@@ -174,8 +174,6 @@ export const caseSchema = z.strictObject({
 });
 
 export type MatrixCaseSource = z.infer<typeof caseSchema>;
-export type CaseKind = (typeof KINDS)[number];
-export type DowngradeName = "rewrite-to-deny" | "subagents-off";
 export type StepSource = z.infer<typeof step>;
 export type ToolSource = z.infer<typeof tool>;
 export type HookSource = z.infer<typeof hook>;

@@ -2,9 +2,9 @@
 
 import { join } from "node:path";
 import type { HookPlan } from "../../compiler/plan.ts";
-import { hasSubagents } from "../downgrades.ts";
 import type { RenderedEnv, RenderedFile, RenderedRun, RunContext } from "../provider.ts";
 import { SHELL_LEVEL } from "../shell-level.ts";
+import { hasSubagents } from "../stricter-forms.ts";
 import { renderSettings } from "./settings.ts";
 
 const SETTINGS_FILE = "settings.json";

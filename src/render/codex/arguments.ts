@@ -3,9 +3,9 @@
 import type { HookPlan } from "../../compiler/plan.ts";
 import { guardsShell } from "../../compiler/shell-guard.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../json.ts";
-import { hasSubagents } from "../downgrades.ts";
 import type { RenderedFile, RenderedRun, RunContext } from "../provider.ts";
 import { SHELL_LEVEL } from "../shell-level.ts";
+import { hasSubagents } from "../stricter-forms.ts";
 import { hooksOverride, renderHooks } from "./hooks.ts";
 import { tomlValue } from "./toml.ts";
 

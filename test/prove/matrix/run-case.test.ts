@@ -11,6 +11,7 @@ import { playBridled } from "../../../src/prove/matrix/play-bridled.ts";
 import { playHandlerForm } from "../../../src/prove/matrix/play-handler-form.ts";
 import { runCase } from "../../../src/prove/matrix/run-case.ts";
 import type { MatrixCase } from "../../../src/prove/matrix/schema.ts";
+import { makeItem } from "./support.ts";
 
 vi.mock("../../../src/prove/matrix/play-bare.ts", () => ({ playBare: vi.fn() }));
 vi.mock("../../../src/prove/matrix/play-bridled.ts", () => ({ playBridled: vi.fn(), NO_GUARD: {} }));
@@ -38,17 +39,7 @@ const refuses = async (): Promise<Observation> => ({
   refusal: { codes: ["provider_unsupported"], message: "" },
 });
 
-const blocks: MatrixCase = {
-  id: "one",
-  title: "One",
-  kind: "blocks",
-  event: "PreToolUse",
-  rule: [],
-  column: "claude",
-  via: "bridle",
-  required: true,
-  expect: { absent: ["happened"] },
-};
+const blocks = makeItem({ expect: { absent: ["happened"] } });
 const control = { expect: { present: ["happened"] } };
 
 function run(item: MatrixCase) {

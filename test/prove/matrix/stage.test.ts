@@ -4,28 +4,15 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, statSync } from "node:fs
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
-import type { MatrixCase } from "../../../src/prove/matrix/schema.ts";
 import { plantFiles, setStage } from "../../../src/prove/matrix/stage.ts";
 import { MODELS, runOptions, toDeclaration, toScript } from "../../../src/prove/matrix/translate.ts";
+import { makeItem } from "./support.ts";
 
 async function makeStage() {
   const scratch = mkdtempSync(join(tmpdir(), "bridle-stage-test-"));
   onTestFinished(() => rmSync(scratch, { recursive: true, force: true }));
   return setStage(scratch);
 }
-
-const item = (more: Partial<MatrixCase> = {}): MatrixCase => ({
-  id: "one",
-  title: "One",
-  kind: "blocks",
-  event: "PreToolUse",
-  rule: [],
-  column: "claude",
-  via: "bridle",
-  required: true,
-  expect: {},
-  ...more,
-});
 
 describe("a stage", () => {
   it("replaces its placeholders in keys and values, however deep, and leaves others alone", async () => {
@@ -134,14 +121,17 @@ describe("a case's words", () => {
 
   it("become options over those every run gets, null taking one away and settings merged", async () => {
     const stage = await makeStage();
-    expect(runOptions(item(), stage, {})).toEqual({
+    expect(runOptions(makeItem(), stage, {})).toEqual({
       model: MODELS.claude,
       allowedTools: expect.arrayContaining(["Bash"]),
     });
     expect(
-      runOptions(item({ options: { model: null, allowedTools: [], addDirs: ["%tmp%"] } }), stage, {}),
+      runOptions(makeItem({ options: { model: null, allowedTools: [], addDirs: ["%tmp%"] } }), stage, {}),
     ).toEqual({ allowedTools: [], addDirs: [stage.tmp] });
-    const codex = item({ column: "codex", options: { providerConfig: { own: 1 }, sandbox: "read-only" } });
+    const codex = makeItem({
+      column: "codex",
+      options: { providerConfig: { own: 1 }, sandbox: "read-only" },
+    });
     expect(runOptions(codex, stage, { model_provider: "loopback" })).toEqual({
       model: MODELS.codex,
       sandbox: "read-only",

@@ -107,8 +107,8 @@ describe("an item that was carried out", () => {
       { name: "CommandExecution", input: "touch a", command: "touch a" },
     ],
     [
-      { type: "FileChange", changes: { "/work/a": { type: "add", content: "x" } } },
-      { name: "FileChange", input: '["/work/a"]' },
+      { type: "FileChange", changes: { "/srv/a": { type: "add", content: "x" } } },
+      { name: "FileChange", input: '["/srv/a"]' },
     ],
     [
       { type: "McpToolCall", server: "files", tool: "touch", arguments: { path: "p" } },
