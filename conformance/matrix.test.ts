@@ -45,7 +45,11 @@ const rows = (items: readonly MatrixCase[]) => items.map((item) => [item.id, ite
 it.concurrent.each(rows(cases))("%s on %s", async (_id, _column, item) => {
   const result = await play(item, resolveNativeBinary(providerOf(item.column)));
   if (item.required) expect(result.verdict, result.observed).toBe("holds");
-  expect(shippedVerdict(VERSIONS[providerOf(item.column)], item), "run npm run proofs").toBe(result.verdict);
+  // A gap of the CLI itself is as steady as what holds; what merely may happen (StopFailure) has no verdict to compare.
+  if (item.required || item.via === "handler")
+    expect(shippedVerdict(VERSIONS[providerOf(item.column)], item), "run npm run proofs").toBe(
+      result.verdict,
+    );
 });
 
 describe("claude 2.1.197", () => {

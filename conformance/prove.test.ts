@@ -151,6 +151,28 @@ describe("bridle prove", () => {
   });
 });
 
+describe("bridle prove --compare", () => {
+  const shippedFile = (version: string) =>
+    join(import.meta.dirname, "..", "proofs", `claude-${version}-linux-x64.json`);
+
+  it("tells case by case what an upgrade brought, and runs nothing", async () => {
+    const site = makeSite();
+    const told = await bridle(site, ["prove", "--compare", shippedFile("2.1.197"), shippedFile("2.1.332")]);
+    expect(told).toMatchObject({ code: 0, stderr: "" });
+    expect(told.stdout).toContain("claude 2.1.197 -> 2.1.332");
+    expect(told.stdout).toMatch(/^better +handler-killed \(claude\) +fails -> holds/m);
+    expect(told.stdout).toContain("0 for the worse");
+    expect(existsSync(site.state)).toBe(false);
+  });
+
+  it("ends with 1 when anything got worse", async () => {
+    const site = makeSite();
+    const told = await bridle(site, ["prove", "--compare", shippedFile("2.1.332"), shippedFile("2.1.197")]);
+    expect(told.code).toBe(1);
+    expect(told.stdout).toMatch(/^worse +handler-killed \(claude\) +holds -> fails/m);
+  });
+});
+
 describe("bridle prove in a bad place", () => {
   const few = (binary: string) => ["prove", "codex", "--binary", binary, "--json", "--case", "deny-edit"];
 
