@@ -1,0 +1,216 @@
+// The watchdog's program alone, under each sh there is: what it ends, what it leaves alone, what it removes.
+
+import { type ChildProcess, spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, lstatSync } from "node:fs";
+import { chmod, mkdir, mkdtemp, readFile, realpath, rm, symlink, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { startTimeOf } from "../../src/exec/sweep.ts";
+import {
+  END_OF_PROGRAM,
+  WATCHDOG_LOADER,
+  WATCHDOG_PROGRAM,
+  watchdogEnv,
+} from "../../src/watchdog/program.ts";
+import { encodeRun, type WatchedRun } from "../../src/watchdog/watchdog.ts";
+import { isAlive } from "../spawn/support.ts";
+import { waitUntil } from "./support.ts";
+
+const SHELLS: readonly (readonly string[])[] = [
+  ["/bin/sh"],
+  ["dash"],
+  ["bash", "--posix"],
+  ["busybox", "sh"],
+  ["ksh"],
+  ["mksh"],
+].filter(([program = ""]) => spawnSync(program, ["-c", ":"]).error === undefined);
+
+let folder: string;
+const started: ChildProcess[] = [];
+beforeEach(async () => {
+  folder = await realpath(await mkdtemp(join(tmpdir(), "bridle-watchdog-")));
+});
+afterEach(async () => {
+  for (const child of started.splice(0)) child.kill("SIGKILL");
+  await rm(folder, { recursive: true, force: true });
+});
+
+interface Agent {
+  readonly pid: number;
+  readonly run: WatchedRun;
+}
+
+/** A process in a group of its own that carries the marker; `script` may start more and print their pids to `$PIDS`. */
+async function startAgent(runId: string, script = ":"): Promise<Agent> {
+  const child = spawn("/bin/sh", ["-c", `${script}\necho up >>"$PIDS"\nexec sleep 1000`], {
+    detached: true,
+    stdio: "ignore",
+    env: { PATH: process.env.PATH, PIDS: join(folder, runId), BRIDLE_RUN_MARKER: runId },
+  });
+  started.push(child);
+  const pid = child.pid as number;
+  await waitUntil(async () => (await readPids(runId)).includes("up"));
+  const startTime = startTimeOf(pid) as string;
+  return { pid, run: { runId, pid, startTime, groupId: pid, marker: runId } };
+}
+
+async function readPids(runId: string): Promise<string[]> {
+  return (await readFile(join(folder, runId), "utf8").catch(() => "")).split("\n").filter((it) => it !== "");
+}
+
+const childrenOf = async (runId: string) => (await readPids(runId)).filter((it) => it !== "up").map(Number);
+
+/** Tells the program these lines, closes the pipe and waits for its end. */
+async function runProgram(
+  shell: readonly string[],
+  lines: string,
+  env: Record<string, string> = {},
+): Promise<void> {
+  const [program = "", ...args] = shell;
+  const child = spawn(program, [...args, "-c", WATCHDOG_LOADER, "watchdog"], {
+    cwd: "/",
+    stdio: ["pipe", "ignore", "ignore"],
+    env: watchdogEnv(env),
+  });
+  started.push(child);
+  child.stdin?.end(`${WATCHDOG_PROGRAM}\n${END_OF_PROGRAM}\n${lines}`);
+  await once(child, "exit");
+}
+
+describe.each(SHELLS)("under %s %s", (...shell) => {
+  test("the agent's group, a child in its own session and one that cleared its environment are ended", async () => {
+    const { pid, run } = await startAgent(
+      "one",
+      'sleep 1000 & echo $! >>"$PIDS"; setsid sleep 1000 & echo $! >>"$PIDS"; env -i setsid sleep 1000 & echo $! >>"$PIDS"',
+    );
+    const children = await childrenOf("one");
+    await runProgram(shell, encodeRun(1, run));
+    expect([pid, ...children].filter(isAlive)).toEqual([]);
+    expect(children).toHaveLength(3);
+  });
+
+  test("a double-forked daemon is found by its marker, also by a nested one", async () => {
+    const { run } = await startAgent(
+      "two",
+      `(setsid sh -c 'echo $$ >>"$PIDS"; exec sleep 1000' &)
+       (BRIDLE_RUN_MARKER=outer:two:inner setsid sh -c 'echo $$ >>"$PIDS"; exec sleep 1000' &)
+       while [ "$(grep -c . "$PIDS")" != 2 ]; do sleep 0.01; done`,
+    );
+    const daemons = await childrenOf("two");
+    expect(daemons).toHaveLength(2);
+    await runProgram(shell, encodeRun(1, run));
+    expect(daemons.filter(isAlive)).toEqual([]);
+  });
+
+  test("the marker alone is enough for a run whose process is not known yet", async () => {
+    const { pid } = await startAgent("three");
+    await runProgram(shell, encodeRun(1, { runId: "three", marker: "three" }));
+    expect(isAlive(pid)).toBe(false);
+  });
+
+  test("a process of another start time, of another run or with a longer marker is left alone", async () => {
+    const [other, longer] = [await startAgent("four"), await startAgent("five-5")];
+    const stranger = { ...other.run, runId: "x", marker: "x", startTime: "1" };
+    await runProgram(shell, encodeRun(1, stranger) + encodeRun(2, { runId: "five", marker: "five" }));
+    expect([other.pid, longer.pid].map(isAlive)).toEqual([true, true]);
+  });
+
+  test("a run that was removed is left alone, and a slot that was given again holds the new run", async () => {
+    const [removed, replaced, last] = [
+      await startAgent("six"),
+      await startAgent("seven"),
+      await startAgent("eight"),
+    ];
+    await runProgram(
+      shell,
+      `${encodeRun(1, removed.run)}- 1\n${encodeRun(2, replaced.run)}${encodeRun(2, last.run)}`,
+    );
+    expect([removed.pid, replaced.pid, last.pid].map(isAlive)).toEqual([true, true, false]);
+  });
+
+  test("a line that was cut by the end is not acted upon", async () => {
+    const { pid, run } = await startAgent("nine");
+    await runProgram(shell, encodeRun(1, run).slice(0, -1));
+    expect(isAlive(pid)).toBe(true);
+  });
+
+  test("the run directory is removed, whatever its path and its files are called", async () => {
+    const path = join(folder, 'it\'s  a * "$HOME" `id` \\ dir', "run-1");
+    await mkdir(join(path, "s"), { recursive: true });
+    await writeFile(join(path, "s", "shim"), "");
+    for (const name of [".hidden", "..odd", "-rf", "with\nbreak", "*"]) await writeFile(join(path, name), "");
+    await symlink(folder, join(path, "link"));
+    await chmod(join(path, "s"), 0o500);
+    const { dev, ino } = lstatSync(path);
+    await runProgram(
+      shell,
+      encodeRun(1, { runId: "run-1", marker: "run-1", runDirectory: { path, dev, ino } }),
+    );
+    expect(existsSync(path)).toBe(false);
+    expect(existsSync(folder)).toBe(true);
+  });
+
+  test("a directory with another identity, and one behind a link, are left alone", async () => {
+    const path = join(folder, "run-2");
+    const real = join(folder, "elsewhere");
+    await mkdir(path);
+    await mkdir(real);
+    await writeFile(join(real, "kept"), "");
+    await symlink(real, join(folder, "run-3"));
+    const { dev, ino } = lstatSync(path);
+    const behind = lstatSync(real);
+    await runProgram(
+      shell,
+      encodeRun(1, { runId: "run-2", marker: "m", runDirectory: { path, dev, ino: ino + 1 } }) +
+        encodeRun(2, {
+          runId: "run-3",
+          marker: "m",
+          runDirectory: { path: join(folder, "run-3"), dev: behind.dev, ino: behind.ino },
+        }),
+    );
+    expect([path, join(real, "kept"), join(folder, "run-3")].map((it) => existsSync(it))).toEqual([
+      true,
+      true,
+      true,
+    ]);
+  });
+
+  test("a linked shim folder does not change what it leads to", async () => {
+    const path = join(folder, "run-4");
+    const real = join(folder, "mode");
+    await mkdir(path);
+    await mkdir(real, { mode: 0o555 });
+    await symlink(real, join(path, "s"));
+    const { dev, ino } = lstatSync(path);
+    await runProgram(shell, encodeRun(1, { runId: "run-4", marker: "m", runDirectory: { path, dev, ino } }));
+    expect(lstatSync(real).mode & 0o777).toBe(0o555);
+    expect(existsSync(path)).toBe(false);
+  });
+
+  test("a grep that is deaf behind a NUL byte is given lines", async () => {
+    const { pid } = await startAgent("ten");
+    const bin = join(folder, "bin");
+    await mkdir(bin);
+    // Fails on every file of an environment, as one that stops at a NUL would find nothing behind it.
+    await writeFile(
+      join(bin, "grep"),
+      '#!/bin/sh\ncase "$*" in */environ*) exit 1 ;; esac\nexec /usr/bin/grep "$@"\n',
+      { mode: 0o755 },
+    );
+    await runProgram(shell, encodeRun(1, { runId: "ten", marker: "ten" }), { PATH: `${bin}:/usr/bin:/bin` });
+    expect(isAlive(pid)).toBe(false);
+  });
+});
+
+test.each([
+  ["a run id with a space", { runId: "a b" }],
+  ["a marker with a line break", { marker: "a\nb" }],
+  ["a path with a line break", { runDirectory: { path: "/a\nb/r", dev: 1, ino: 1 } }],
+  ["a path that does not end in the run id", { runDirectory: { path: "/a/other", dev: 1, ino: 1 } }],
+  ["a negative group", { groupId: -1 }],
+  ["a pid that is no number", { pid: Number.NaN }],
+])("%s is refused", (_what, odd) => {
+  expect(() => encodeRun(1, { runId: "r", marker: "r", ...odd })).toThrow(TypeError);
+});
