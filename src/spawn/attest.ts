@@ -22,7 +22,8 @@ export async function startAttested(
   scope: RunScope,
   layout: RunLayout,
   onEvent: Parameters<typeof superviseChild>[0]["onEvent"],
-  onStarted: (child: ProviderChild) => void,
+  /** Awaited before the first output is read. */
+  onStarted: (child: ProviderChild) => Promise<void>,
 ): Promise<Started> {
   const { plan, adapter, deadlines, receipts, redactor, options, ender, runId } = scope;
   const { rendered, context, environment, runDirectory } = layout;
@@ -71,7 +72,7 @@ export async function startAttested(
     ]);
 
   const child = await startChild({ ...start, argv: rendered.argv });
-  onStarted(child);
+  await onStarted(child);
   const lines = createLineHub();
   const supervision = superviseChild({
     child,

@@ -1,6 +1,8 @@
 // The end of an admitted run, once: agent_exit, the last receipt, the result.
 
 import type { HookPlan } from "../compiler/plan.ts";
+import type { Ledger } from "../journal/ledger.ts";
+import { reach } from "../journal/steps.ts";
 import { baseEnvelope } from "../profile/envelope.ts";
 import type { Redactor } from "../redaction/redactor.ts";
 import type { PreflightReport, RunOptions } from "../render/provider.ts";
@@ -22,6 +24,7 @@ export interface FinisherOptions {
   readonly runtime: HookRuntime;
   readonly warnings: { code: string; message: string }[];
   readonly queue: EventQueue;
+  readonly ledger: Ledger;
   /** `performance.now()` when `agent_prompt` had passed. */
   readonly startedAt: number;
 }
@@ -68,7 +71,9 @@ async function finishRun(options: FinisherOptions, input: FinishInput): Promise<
     duration_ms: durationMs,
   };
 
+  await options.ledger.startExit();
   await fireAgentExit(options, { ...ending, extinction });
+  await options.ledger.end({ ...settlement, reason }, extinction);
   receipts.write({ kind: "run_ended", ...ending, extinction: extinction.state });
   const receiptError = await receipts.close();
   const result: RunResult = Object.freeze({
@@ -96,6 +101,7 @@ async function finishRun(options: FinisherOptions, input: FinishInput): Promise<
   });
   queue.push({ type: "result", result });
   queue.end();
+  reach("result_delivered", runId);
   return result;
 }
 

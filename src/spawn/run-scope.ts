@@ -26,6 +26,8 @@ export interface RunScope {
   readonly redactor: Redactor;
   readonly receipts: BufferedReceipts;
   readonly runtime: HookRuntime;
+  /** PATH of every hook of this run. */
+  readonly hookPath: string;
   readonly warnings: { code: string; message: string }[];
   /** Set once there is something to end. */
   readonly ender: { end(cause: StopCause): void };
@@ -55,12 +57,13 @@ export function createScope(
     ...(options.model === undefined ? {} : { model: options.model }),
     ...(options.permissionMode === undefined ? {} : { permissionMode: options.permissionMode }),
   };
+  const hookPath = pathOutside(plan.hookPath, writable);
   const runtime = createHookRuntime({
     plan,
     adapter,
     context,
     hookEnv: buildHookEnv({
-      hookPath: pathOutside(plan.hookPath, writable),
+      hookPath,
       base: env,
       projectDir: plan.projectRoot,
       runId,
@@ -75,7 +78,7 @@ export function createScope(
     onHookLoop: (reason) => ender.end({ kind: "hook_loop", reason }),
   });
   const deadlines = resolveDeadlines(options.deadlines);
-  return { ...base, deadlines, sessionId, redactor, receipts, runtime, warnings: [], ender };
+  return { ...base, deadlines, sessionId, redactor, receipts, runtime, hookPath, warnings: [], ender };
 }
 
 /** What a declaration puts into a guard's environment is treated as secret when its name says so. */

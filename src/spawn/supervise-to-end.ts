@@ -3,6 +3,7 @@
 
 import type { Broker } from "../broker/broker.ts";
 import { verifyRunDirectory } from "../broker/run-directory-identity.ts";
+import { reach } from "../journal/steps.ts";
 import { stateDirectory } from "../receipts/writer.ts";
 import type { PreflightReport } from "../render/provider.ts";
 import type { ProviderChild } from "./child.ts";
@@ -30,11 +31,13 @@ export async function superviseToEnd(
 ): Promise<RunResult> {
   const { runtime, receipts } = scope;
   const { exit, extinction, isTruncated, stopCause } = await supervision.ended;
+  reach("tree_gone", scope.runId);
   const faults = (await verifyRunDirectory(layout.runDirectory)).map((detail) => `tampered: ${detail}`);
   for (const detail of faults) receipts.write({ kind: "fault", fault: "tampered", detail });
   await broker.close();
   await runtime.settle();
   await tidy(scope, layout, supervision);
+  reach("run_directory_removed", scope.runId);
   const settlement = settleRun({
     finalMessage: supervision.summary.finalMessage,
     isPromptDenied: runtime.isPromptDenied,
