@@ -26,6 +26,8 @@ export interface Ledger {
   prepare(layout: RunLayout): Promise<void>;
   /** The agent is there. To be awaited before its first output is read. */
   start(child: ProviderChild): Promise<void>;
+  /** The prompt was handed over: from here another process may ask for a stop. */
+  listen(): Promise<void>;
   /** To be awaited before the agent_exit chain runs. */
   startExit(): Promise<void>;
   /** The chain has run. */
@@ -38,6 +40,7 @@ export function createLedger(scope: RunScope): Ledger {
   const stateDir = stateDirectory(options.baseEnv);
   const attempt = createAttempt(scope);
   let isKept = false;
+  let isExiting = false;
   let runDirectory: DirectoryRecord | undefined;
   let closeRequest = () => {};
 
@@ -97,13 +100,19 @@ export function createLedger(scope: RunScope): Ledger {
       await append({ type: "started", at: now(), pid, startTime: startTime ?? null, groupId }, true);
       reach("start_written", runId);
       if (startTime !== undefined) await watch({ pid, startTime, groupId });
-      closeRequest = await watchStopRequest(stateDir, runId, () =>
-        scope.ender.end({ kind: "stopped", reason: "bridle stop" }),
-      );
       reach("started", runId);
     },
 
+    async listen() {
+      const close = await watchStopRequest(stateDir, runId, () =>
+        scope.ender.end({ kind: "stopped", reason: "bridle stop" }),
+      );
+      if (isExiting) close();
+      else closeRequest = close;
+    },
+
     async startExit() {
+      isExiting = true;
       closeRequest();
       await append({ type: "exit_started", at: now(), by: "supervisor" }, true);
       reach("exit_started", runId);

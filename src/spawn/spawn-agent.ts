@@ -104,6 +104,7 @@ export async function spawnAgent(options: SpawnOptions): Promise<AgentRun> {
     queueControl.pause = () => void started.child.stdout.pause();
     queueControl.resume = () => void started.child.stdout.resume();
     handOver(scope, started, prompt, layout);
+    void ledger.listen();
     reach("prompt_handed_over", runId);
     void started.supervision.ended.then(directory.close);
     const live: LiveRun = { layout, broker, finish, ...started };

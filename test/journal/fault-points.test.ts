@@ -50,8 +50,14 @@ const outcomesOf = () =>
     lines.filter(({ type }) => type === "ended").map((line) => line.outcome),
   );
 
-async function killAt(step: Step, orders: Parameters<typeof startSupervisor>[3] = {}): Promise<Supervisor> {
-  supervisor = await startSupervisor(place, build, CHILDREN, { haltAt: step, ...orders });
+async function killAt(
+  step: Step | "message",
+  orders: Parameters<typeof startSupervisor>[3] = {},
+): Promise<Supervisor> {
+  supervisor = await startSupervisor(place, build, step === "message" ? HANGING : CHILDREN, {
+    haltAt: step,
+    ...orders,
+  });
   await supervisor.wait("halted");
   await supervisor.kill();
   return supervisor;
@@ -90,6 +96,34 @@ describe.each(STEPS)("killed at %s", (step) => {
     const [exits, journals] = [await readExits(place), readAllJournals(place)];
     expect(await recover()).toEqual([]);
     expect([await readExits(place), readAllJournals(place)]).toEqual([exits, journals]);
+  });
+});
+
+describe("killed while the agent and its children work", () => {
+  /** Also the one that would outlive its agent. */
+  const childrenOf = ({ said }: Supervisor) =>
+    String(said.find((line) => "message" in line)?.message)
+      .match(/\d+/g)
+      ?.map(Number) ?? [];
+
+  test("the watchdog ends them, recovery does the rest", async () => {
+    const killed = await killAt("message");
+    await watchdogDone(killed);
+    expect(childrenOf(killed)).toHaveLength(2);
+    expect(childrenOf(killed).filter(isAlive)).toEqual([]);
+    await recover();
+    await expectNothingLeft(place);
+    expect([await readExits(place), outcomesOf()]).toEqual([["lost true"], [["lost"]]]);
+  });
+
+  test("recovery ends them when the watchdog was killed first", async () => {
+    const killed = await killAt("message", { withoutWatchdog: true });
+    await watchdogDone(killed);
+    expect(childrenOf(killed).filter(isAlive)).toHaveLength(2);
+    await recover();
+    expect(childrenOf(killed).filter(isAlive)).toEqual([]);
+    await expectNothingLeft(place);
+    expect([await readExits(place), outcomesOf()]).toEqual([["lost true"], [["lost"]]]);
   });
 });
 

@@ -41,8 +41,8 @@ export interface Orders {
   readonly home: string;
   /** The exit hook appends `outcome recovered` here; one line a start. */
   readonly exits: string;
-  /** Stops here until it is killed; undefined: never. */
-  readonly haltAt?: Step;
+  /** Stops here until it is killed: a step, or the first message of the agent; undefined: never. */
+  readonly haltAt?: Step | "message";
   /** Ends the watchdog first, and starts no other. */
   readonly withoutWatchdog?: boolean;
   /** Runs at a time. Default 1. */
@@ -65,12 +65,13 @@ const hooks = await compileAgentHooks(
   { agent_exit: [{ hooks: [exitHook] }] },
   { provider: "claude", cwd: orders.cwd, binary: orders.binary, prove: "off", env },
 );
-listenToSteps((step, runId) => {
+const halt = (step, runId) => {
   if (step !== orders.haltAt) return;
   if (orders.withoutWatchdog) globalThis.endWatchdog?.();
   writeFileSync(1, JSON.stringify({ halted: step, runId }) + "\\n");
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);
-});
+};
+listenToSteps(halt);
 const { ensureWatchdog } = await import(orders.dist + "/watchdog/watchdog.js");
 const watchdog = await ensureWatchdog();
 globalThis.endWatchdog = () => process.kill(watchdog.pid, "SIGKILL");
@@ -78,7 +79,11 @@ say({ watchdog: watchdog.pid });
 const starting = Array.from({ length: orders.runs ?? 1 }, async () => {
   const run = await spawnAgent({ hooks, prompt: "hello", cwd: orders.cwd, baseEnv: env });
   say({ started: run.id, pid: run.pid, watchdog: watchdog.pid });
-  for await (const event of run) if (event.type === "message") say({ message: event.text });
+  for await (const event of run) {
+    if (event.type !== "message") continue;
+    writeFileSync(1, JSON.stringify({ message: event.text }) + "\\n");
+    halt("message", run.id);
+  }
   return (await run.result).outcome;
 });
 say({ outcomes: await Promise.all(starting) });
