@@ -16,18 +16,19 @@ export function watchdogEnv(extra: Readonly<Record<string, string>> = {}): Recor
 export const END_OF_PROGRAM = ".";
 
 /**
- * What stands in argv: reads the program from stdin, so that a process list shows one short line, then runs it. `read` takes one byte at
- * a time, so that nothing of the protocol is lost.
+ * What stands in argv: reads the program from stdin, so that a process list shows one short line, then runs it when it is whole. `read`
+ * takes one byte at a time, so that nothing of the protocol is lost.
  */
 export const WATCHDOG_LOADER = `p=;while IFS= read -r l&&[ "$l" != ${END_OF_PROGRAM} ];do p="$p$l
-";done;eval "$p"`;
+";done;[ "$l" = ${END_OF_PROGRAM} ]&&eval "$p"`;
 
 // Why it looks the way it does:
 // - one line a run, in a slot with a number, so that adding and removing is one assignment and the memory is bounded;
 // - /proc/PID/stat is read with the builtin, one file a process: no fork a process, and a name of a process that holds a line break cannot
 //   pretend to be another line;
-// - the tree comes from the parents of one snapshot, taken before the first kill: afterwards orphans belong to init;
-// - environments hold NUL bytes, which \`read\` cannot see, so grep looks; one that is deaf behind a NUL (busybox) is given lines by tr;
+// - the tree comes from the parents of one snapshot, taken before the first kill: afterwards orphans belong to init. An agent dies by
+//   itself when its pipes close, so it is stopped first;
+// - environments hold NUL bytes, which `read` cannot see, so grep looks; one that is deaf behind a NUL (busybox) is given lines by tr;
 // - every signal is preceded by a look at the start time: a pid may be another's by now;
 // - a group is signalled while its leader, or a marked member, is known to be in it;
 // - a directory is entered first and identified then, so that what is emptied is what was identified.
@@ -131,6 +132,7 @@ end_trees() {
   for slot in $runs; do
     eval "set -- \\$run_$slot"
     ids="$ids|$4"
+    [ "$1" -gt 1 ] && look "$1" && [ "$start" = "$2" ] && kill -s STOP "$1" 2>/dev/null
   done
   pattern="(^|[^A-Za-z0-9_])BRIDLE_RUN_MARKER=([A-Za-z0-9_-]+:)*(\${ids#|})(:|[^A-Za-z0-9_-]|$)"
   hears_nul=

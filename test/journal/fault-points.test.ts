@@ -10,6 +10,7 @@ import { waitUntil } from "../watchdog/support.ts";
 import {
   type Build,
   buildSources,
+  childOf,
   expectNothingLeft,
   livingOf,
   readAllJournals,
@@ -32,7 +33,9 @@ beforeEach(async () => {
 });
 afterEach(async () => {
   await supervisor?.kill();
-  for (const pid of livingOf(place)) process.kill(pid, "SIGKILL");
+  const bare = childOf(place, "bare-child");
+  for (const pid of [...livingOf(place), ...(bare !== undefined && isAlive(bare) ? [bare] : [])])
+    process.kill(pid, "SIGKILL");
   await place.remove();
 });
 
@@ -44,6 +47,7 @@ const HANGING: FakeScript = { ...CHILDREN, steps: [...CHILDREN.steps, { sins: ["
 
 const recover = () => recoverRuns({ stateDir: stateDirOf(place), env: place.env });
 const at = (step: Step) => STEPS.indexOf(step);
+const hasAgent = (step: Step) => at(step) >= at("child_started") && at(step) < at("tree_gone");
 const isAdmitted = (step: Step) => at(step) >= at("admitted");
 const outcomesOf = () =>
   readAllJournals(place).map((lines) =>
@@ -59,6 +63,8 @@ async function killAt(
     ...orders,
   });
   await supervisor.wait("halted");
+  if (step === "message" || hasAgent(step))
+    await waitUntil(() => childOf(place, "bare-child") !== undefined, "the agent's children");
   await supervisor.kill();
   return supervisor;
 }
@@ -72,6 +78,7 @@ async function watchdogDone({ said }: Supervisor): Promise<void> {
 describe.each(STEPS)("killed at %s", (step) => {
   test("the run is settled once by the watchdog and by recovery", async () => {
     await watchdogDone(await killAt(step));
+    if (hasAgent(step)) expect(childOf(place, "marked-child")).toBeDefined();
     expect(livingOf(place)).toEqual([]);
     await recover();
     await expectNothingLeft(place);
@@ -101,15 +108,18 @@ describe.each(STEPS)("killed at %s", (step) => {
 
 describe("killed while the agent and its children work", () => {
   /** Also the one that would outlive its agent. */
-  const childrenOf = ({ said }: Supervisor) =>
-    String(said.find((line) => "message" in line)?.message)
+  const childrenOf = ({ said }: Supervisor) => [
+    ...(String(said.find((line) => "message" in line)?.message)
       .match(/\d+/g)
-      ?.map(Number) ?? [];
+      ?.map(Number) ?? []),
+    childOf(place, "marked-child") ?? 0,
+    childOf(place, "bare-child") ?? 0,
+  ];
 
   test("the watchdog ends them, recovery does the rest", async () => {
     const killed = await killAt("message");
     await watchdogDone(killed);
-    expect(childrenOf(killed)).toHaveLength(2);
+    expect(childrenOf(killed)).toHaveLength(4);
     expect(childrenOf(killed).filter(isAlive)).toEqual([]);
     await recover();
     await expectNothingLeft(place);
@@ -119,7 +129,7 @@ describe("killed while the agent and its children work", () => {
   test("recovery ends them when the watchdog was killed first", async () => {
     const killed = await killAt("message", { withoutWatchdog: true });
     await watchdogDone(killed);
-    expect(childrenOf(killed).filter(isAlive)).toHaveLength(2);
+    expect(childrenOf(killed).filter(isAlive)).toHaveLength(4);
     await recover();
     expect(childrenOf(killed).filter(isAlive)).toEqual([]);
     await expectNothingLeft(place);

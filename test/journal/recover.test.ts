@@ -5,11 +5,13 @@ import { chmod, mkdir, readFile, rename, symlink, writeFile } from "node:fs/prom
 import { join } from "node:path";
 import lockfile from "proper-lockfile";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { startTimeOf } from "../../src/exec/sweep.ts";
 import { type RecoverOptions, recoverRuns } from "../../src/index.ts";
 import { ENDED_KEPT, pruneEnded } from "../../src/journal/file.ts";
 import { ownIdentity } from "../../src/journal/process-identity.ts";
 import type { JournalLine } from "../../src/journal/record.ts";
 import { isAlive, makePlace, type Place } from "../spawn/support.ts";
+import { waitUntil } from "../watchdog/support.ts";
 import { admittedLine, commandHook, readTold, startStray, writeJournal } from "./lost-run.ts";
 import { journalsOf, stateDirOf } from "./support.ts";
 
@@ -80,6 +82,17 @@ describe("processes", () => {
     expect(await recover({ force: true })).toMatchObject([
       { state: "recovered", extinction: { state: "unproven" } },
     ]);
+    expect(isAlive(pid)).toBe(true);
+  });
+
+  test("a supervisor that is a zombie is dead", async () => {
+    // The shell becomes a sleep that never waits for its child.
+    const { pid } = await stray({ script: ': & echo $! >"$PIDS"' });
+    const zombie = Number(await readFile(join(place.home, "pids"), "utf8"));
+    await waitUntil(() => /^State:\sZ/m.test(readFileSync(`/proc/${zombie}/status`, "latin1")), "a zombie");
+    const supervisor = { ...ownIdentity(), pid: zombie, startTime: startTimeOf(zombie) ?? null };
+    await writeJournal(place, "r1", [admittedLine(place, "r1", { supervisor })]);
+    expect(await recover()).toMatchObject([{ state: "recovered" }]);
     expect(isAlive(pid)).toBe(true);
   });
 

@@ -89,6 +89,26 @@ const starting = Array.from({ length: orders.runs ?? 1 }, async () => {
 say({ outcomes: await Promise.all(starting) });
 `;
 
+const START_CHILDREN = `
+import { spawn } from "node:child_process";
+import { writeFileSync } from "node:fs";
+if (!process.argv.includes("--version")) {
+  const start = (file, args, name) => {
+    const child = spawn(file, args, { detached: true, stdio: "ignore" });
+    child.unref();
+    writeFileSync(process.env.HOME + "/" + name, String(child.pid));
+  };
+  start("sleep", ["1000"], "marked-child");
+  start("env", ["-i", "sleep", "1000"], "bare-child");
+}
+`;
+
+/** Pids of the children that an agent starts with; undefined while it has not. */
+export function childOf(place: Place, name: "marked-child" | "bare-child"): number | undefined {
+  const path = join(place.home, name);
+  return existsSync(path) ? Number(readFileSync(path, "utf8")) || undefined : undefined;
+}
+
 const NOTE_EXIT = `
 import { appendFileSync } from "node:fs";
 import { text } from "node:stream/consumers";
@@ -117,6 +137,11 @@ export async function startSupervisor(
     script,
     directory: join(place.home, "fakes"),
   });
+  // From its start on the agent has a child that outlives it, and one that nothing but its parent leads to.
+  await writeFile(
+    binary,
+    (await readFile(binary, "utf8")).replace("\nimport ", `\n${START_CHILDREN}import `),
+  );
   const program = join(place.home, "supervisor.mjs");
   await writeFile(program, PROGRAM);
   await writeFile(join(place.home, "note-exit.mjs"), NOTE_EXIT);
@@ -205,8 +230,20 @@ export async function expectNothingLeft(place: Place): Promise<void> {
 
 /** Living watchdogs of one supervisor. */
 export function watchdogsBelow(supervisor: number): number[] {
-  return listProcesses()
-    .filter(({ parentPid, isAlive: lives }) => parentPid === supervisor && lives)
-    .map(({ pid }) => pid)
-    .filter((pid) => readFileSync(`/proc/${pid}/cmdline`, "latin1").includes("bridle-watchdog"));
+  return (
+    listProcesses()
+      .filter(({ parentPid, isAlive: lives }) => parentPid === supervisor && lives)
+      .map(({ pid }) => pid)
+      .filter((pid) => readIfThere(`/proc/${pid}/cmdline`).includes("bridle-watchdog"))
+      // Its program runs: it ignores SIGTERM.
+      .filter((pid) => /^SigIgn:\s*\w*[4567cdef]\w{3}$/m.test(readIfThere(`/proc/${pid}/status`)))
+  );
+}
+
+function readIfThere(path: string): string {
+  try {
+    return readFileSync(path, "latin1");
+  } catch {
+    return ""; // ended meanwhile
+  }
 }
