@@ -5,7 +5,8 @@ import { type Recovery, recoverRuns, toOneLine } from "../index.ts";
 import { EXIT_CODES } from "./exit-codes.ts";
 
 interface RecoverFlags {
-  readonly force?: boolean;
+  readonly assumeDead?: boolean;
+  readonly closeUndeliverable?: boolean;
   readonly json?: boolean;
 }
 
@@ -13,14 +14,15 @@ export function addRecoverCommand(program: Command): void {
   program
     .command("recover")
     .description("end what dead supervisors left, clean up, and deliver the agent_exit hooks they owe")
+    .option("--assume-dead", "take supervisors on other machines or in other pid namespaces for dead")
     .option(
-      "--force",
-      "also close runs that cannot be delivered from here, or whose supervisor cannot be seen",
+      "--close-undeliverable",
+      "close runs whose agent_exit cannot be delivered from here: it never will be",
     )
     .option("--json", "one JSON object on stdout")
     .addHelpText("after", "\nExamples:\n  bridle recover\n  bridle recover --json")
-    .action(async ({ force = false, json = false }: RecoverFlags) => {
-      const runs = await recoverRuns({ force });
+    .action(async ({ assumeDead = false, closeUndeliverable = false, json = false }: RecoverFlags) => {
+      const runs = await recoverRuns({ assumeDead, closeUndeliverable });
       if (json) process.stdout.write(`${JSON.stringify({ type: "recovered", runs })}\n`);
       else for (const run of runs) showRecovery(run);
       process.exitCode = runs.every(isSettled) ? EXIT_CODES.success : EXIT_CODES.failed;
@@ -31,7 +33,9 @@ export function addRecoverCommand(program: Command): void {
 export function isSettled({ state, exitDelivery, extinction }: Recovery): boolean {
   if (state === "running" || state === "claimed") return true;
   const isDelivered = exitDelivery === "delivered" || exitDelivery === "none";
-  return state === "recovered" && isDelivered && extinction?.state !== "unproven";
+  // Of what ran elsewhere somebody said that it is dead.
+  const isGone = extinction?.state !== "unproven" || extinction.method === "elsewhere";
+  return state === "recovered" && isDelivered && isGone;
 }
 
 function showRecovery({ runId, state, exitDelivery, agent, extinction, problems }: Recovery): void {

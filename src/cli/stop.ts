@@ -31,7 +31,7 @@ const MEANING: Readonly<Record<StopAnswer, string>> = {
   no_answer: "the supervisor did not end the run in time; if it hangs, end it and run `bridle recover`",
   no_such_run: "there is no such run; `bridle ps` lists them",
   orphaned: "the run's supervisor is gone; run `bridle recover`",
-  other_namespace: "the run's supervisor is in another pid namespace: stop it there",
+  elsewhere: "the run's supervisor is on another machine or in another pid namespace: stop it there",
   unreadable: "the run's record cannot be trusted; `bridle ps` says why",
 };
 

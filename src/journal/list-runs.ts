@@ -8,9 +8,9 @@ import { presenceOf } from "./process-identity.ts";
 
 /**
  * - `running`: its supervisor lives; `orphaned`: its supervisor is gone, `recoverRuns` will settle it;
- * - `ended`; `other_namespace`: nothing can be known from here; `unreadable`: the record cannot be trusted.
+ * - `ended`; `elsewhere`: its supervisor cannot be seen from here; `unreadable`: the record cannot be trusted.
  */
-export type RunState = "running" | "orphaned" | "ended" | "other_namespace" | "unreadable";
+export type RunState = "running" | "orphaned" | "ended" | "elsewhere" | "unreadable";
 
 export interface ListedRun {
   readonly runId: string;
@@ -77,5 +77,5 @@ export async function describeRun({ runId, path, record }: FoundJournal): Promis
 function stateOf(supervisor: Parameters<typeof presenceOf>[0]): RunState {
   const presence = presenceOf(supervisor);
   if (presence === "alive") return "running";
-  return presence === "other_namespace" ? presence : "orphaned";
+  return presence === "elsewhere" ? presence : "orphaned";
 }

@@ -1,6 +1,8 @@
-// Who a process is: pid, start time, boot and pid namespace. A pid alone says nothing: it may be another's by now.
+// Who a process is: pid, start time, boot, machine and pid namespace. A pid alone says nothing: it may be another's by now, and a state
+// directory may be shared by containers or machines.
 
 import { readFileSync, readlinkSync } from "node:fs";
+import { hostname } from "node:os";
 import { startTimeOf } from "../exec/sweep.ts";
 
 export interface ProcessIdentity {
@@ -11,6 +13,8 @@ export interface ProcessIdentity {
   readonly bootId: string | null;
   /** In which pids are counted; null where there is no /proc. */
   readonly pidNamespace: string | null;
+  /** Name of the host and /etc/machine-id: tells a reboot from another machine. */
+  readonly machine: string;
 }
 
 function orNull(read: () => string): string | null {
@@ -28,17 +32,18 @@ export function ownIdentity(): ProcessIdentity {
     startTime: startTimeOf(process.pid) ?? null,
     bootId: orNull(() => readFileSync("/proc/sys/kernel/random/boot_id", "utf8")),
     pidNamespace: orNull(() => readlinkSync("/proc/self/ns/pid")),
+    machine: `${hostname()} ${orNull(() => readFileSync("/etc/machine-id", "utf8")) ?? ""}`,
   };
 }
 
 /**
- * `other_namespace`: its pids cannot be seen from here, so nothing is known. Without /proc a pid that exists counts as alive.
+ * `elsewhere`: on another machine or in another pid namespace, so its pids cannot be seen from here and nothing is known. Without /proc a pid that exists counts as alive.
  */
-export type Presence = "alive" | "gone" | "rebooted" | "other_namespace";
+export type Presence = "alive" | "gone" | "rebooted" | "elsewhere";
 
 export function presenceOf(identity: ProcessIdentity, from: ProcessIdentity = ownIdentity()): Presence {
-  if (identity.bootId !== from.bootId) return "rebooted";
-  if (identity.pidNamespace !== from.pidNamespace) return "other_namespace";
+  if (identity.bootId !== from.bootId) return identity.machine === from.machine ? "rebooted" : "elsewhere";
+  if (identity.pidNamespace !== from.pidNamespace) return "elsewhere";
   if (identity.startTime === null) return exists(identity.pid) ? "alive" : "gone";
   return startTimeOf(identity.pid) === identity.startTime ? livingState(identity.pid) : "gone";
 }

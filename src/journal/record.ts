@@ -18,6 +18,7 @@ const processIdentity = z.object({
   startTime: z.string().regex(/^\d+$/).nullable(),
   bootId: text.nullable(),
   pidNamespace: text.nullable(),
+  machine: z.string(),
 });
 
 const fileIdentity = z.object({

@@ -23,17 +23,20 @@ export interface RecoverOptions {
   readonly stateDir?: string;
   /** Where values of hooks' variables, and the hooks' basic variables, are taken from. @default process.env */
   readonly env?: NodeJS.ProcessEnv;
-  /** Also closes runs that cannot be delivered, and takes supervisors of another pid namespace for dead. @default false */
-  readonly force?: boolean;
+  /** Takes supervisors that cannot be seen from here, on another machine or in another pid namespace, for dead. @default false */
+  readonly assumeDead?: boolean;
+  /** Closes runs whose agent_exit cannot be delivered from here: it never will be. @default false */
+  readonly closeUndeliverable?: boolean;
 }
 
 /**
  * - `recovered`: the record was closed;
  * - `open`: ended and cleaned, but its agent_exit cannot be delivered from here;
  * - `running`: its supervisor lives; `claimed`: somebody else recovers it;
- * - `other_namespace`: its supervisor's pids cannot be seen from here; `unreadable`: the record cannot be trusted.
+ * - `elsewhere`: its supervisor ran on another machine or in another pid namespace, and cannot be seen from here;
+ * - `unreadable`: the record cannot be trusted.
  */
-export type RecoveryState = "recovered" | "open" | "running" | "claimed" | "other_namespace" | "unreadable";
+export type RecoveryState = "recovered" | "open" | "running" | "claimed" | "elsewhere" | "unreadable";
 
 export interface Recovery {
   /** As the file is named; empty when the whole journal cannot be read. */
@@ -68,7 +71,8 @@ export async function recoverRuns({
   hooks = [],
   env = process.env,
   stateDir = stateDirectory(env),
-  force = false,
+  assumeDead = false,
+  closeUndeliverable = false,
 }: RecoverOptions = {}): Promise<Recovery[]> {
   const plans = (Array.isArray(hooks) ? hooks : [hooks]).map(planOf);
   const reports: Recovery[] = [];
@@ -77,7 +81,7 @@ export async function recoverRuns({
       reports.push({ runId, state: "unreadable", problems: [`${path} ${record.problem}`] });
       continue;
     }
-    const recovery = await recoverRun(record, { plans, env, stateDir, force }).catch(
+    const recovery = await recoverRun(record, { plans, env, stateDir, assumeDead, closeUndeliverable }).catch(
       (error: unknown): Recovery => ({ runId, state: "open", problems: [String(error)] }),
     );
     if (recovery !== undefined) reports.push(recovery);
@@ -89,7 +93,8 @@ interface Context {
   readonly plans: readonly HookPlan[];
   readonly env: NodeJS.ProcessEnv;
   readonly stateDir: string;
-  readonly force: boolean;
+  readonly assumeDead: boolean;
+  readonly closeUndeliverable: boolean;
 }
 
 /** Undefined when the run had ended. */
@@ -103,9 +108,10 @@ async function recoverRun(record: RunRecord, context: Context): Promise<Recovery
   }
   const presence = presenceOf(admitted.supervisor);
   if (presence === "alive") return { ...base, state: "running", problems: [] };
-  if (presence === "other_namespace" && !context.force) {
-    const problem = "the supervisor ran in another pid namespace, so nothing is known of it";
-    return { ...base, state: "other_namespace", problems: [problem] };
+  if (presence === "elsewhere" && !context.assumeDead) {
+    const problem =
+      "its supervisor ran on another machine or in another pid namespace: nothing is known of it";
+    return { ...base, state: "elsewhere", problems: [problem] };
   }
   const claim = await claimRun(context.stateDir, runId);
   if (claim === undefined) return { ...base, state: "claimed", problems: [] };
@@ -154,9 +160,9 @@ async function claimRun(stateDir: string, runId: string): Promise<Claim | undefi
 
 async function settleLostRun(
   record: RunRecord,
-  presence: "gone" | "rebooted" | "other_namespace",
+  presence: "gone" | "rebooted" | "elsewhere",
   claim: Claim,
-  { plans, env, stateDir, force }: Context,
+  { plans, env, stateDir, closeUndeliverable }: Context,
 ): Promise<Pick<Recovery, Exclude<keyof Recovery, "runId">>> {
   const { admitted, started } = record;
   const { runId, marker, exitChain } = admitted;
@@ -166,7 +172,7 @@ async function settleLostRun(
       : {
           agent: "rebooted" as const,
           extinction: {
-            // What runs in another pid namespace cannot be seen from here.
+            // What runs elsewhere cannot be seen from here.
             state: presence === "rebooted" ? "swept" : "unproven",
             method: presence,
             survivors: [],
@@ -199,7 +205,7 @@ async function settleLostRun(
   const chain = resolveExitChain(exitChain, plans, env);
   if (chain.problems.length > 0) {
     problems.push(...chain.problems.map((problem) => `agent_exit was not delivered: ${problem}`));
-    if (force) return close("undeliverable");
+    if (closeUndeliverable) return close("undeliverable");
     return { ...seen, state: "open", exitDelivery: "undeliverable", problems };
   }
   if (claim.isLost) return { ...seen, state: "claimed", problems };

@@ -98,8 +98,6 @@ async function startShell(shell: string): Promise<Watchdog> {
   child.on("error", () => {}); // a signal that could not be sent; nothing here sends one
   child.stdin.on("error", () => {}); // EPIPE: the exit says it too
   child.unref();
-  // A pipe of a child is a socket, which the types do not say.
-  (child.stdin as unknown as { unref(): void }).unref();
   running = { child, pid: child.pid as number };
   child.once("exit", () => {
     running = undefined;

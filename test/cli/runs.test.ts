@@ -126,8 +126,9 @@ test.each([
   [{ exitDelivery: "unknown" }, false],
   [{ state: "open", exitDelivery: "undeliverable" }, false],
   [{ state: "unreadable", exitDelivery: undefined }, false],
-  [{ state: "other_namespace", exitDelivery: undefined }, false],
+  [{ state: "elsewhere", exitDelivery: undefined }, false],
   [{ extinction: { state: "unproven", method: "", survivors: [] } }, false],
+  [{ extinction: { state: "unproven", method: "elsewhere", survivors: [] } }, true],
 ] as [Partial<Recovery>, boolean][])("%j needs nobody: %s", (changes, expected) => {
   expect(isSettled(recovery(changes))).toBe(expected);
 });

@@ -96,15 +96,18 @@ describe.each(STEPS)("killed at %s", (step) => {
     expect((await readExits(place)).length).toBeLessThanOrEqual(1);
     expect(outcomesOf().map((it) => it.length)).toEqual(isAdmitted(step) ? [1] : []);
   });
+});
 
-  test("a second recovery finds nothing to do", async () => {
+test.each(["admitted", "started", "exit_started", "ended"] as const)(
+  "killed at %s, a second recovery finds nothing to do",
+  async (step) => {
     await watchdogDone(await killAt(step));
     await recover();
     const [exits, journals] = [await readExits(place), readAllJournals(place)];
     expect(await recover()).toEqual([]);
     expect([await readExits(place), readAllJournals(place)]).toEqual([exits, journals]);
-  });
-});
+  },
+);
 
 describe("killed while the agent and its children work", () => {
   /** Also the one that would outlive its agent. */

@@ -88,10 +88,10 @@ describe("agent_exit", () => {
     expect(readFileSync(join(place.home, "token"), "utf8")).toBe("value\n");
   });
 
-  test("that cannot be delivered is closed when forced, and never delivered after that", async () => {
+  test("that cannot be delivered is closed when asked, and never delivered after that", async () => {
     const exitChain = [await commandHook(place, { argv: null })];
     await writeJournal(place, "r1", [admittedLine(place, "r1", { exitChain })]);
-    expect(await recover({ force: true })).toMatchObject([
+    expect(await recover({ closeUndeliverable: true })).toMatchObject([
       { state: "recovered", exitDelivery: "undeliverable" },
     ]);
     expect(await recover()).toEqual([]);

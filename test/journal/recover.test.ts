@@ -74,16 +74,22 @@ describe("processes", () => {
     expect(isAlive(pid)).toBe(true);
   });
 
-  test("a supervisor of another pid namespace is left alone unless forced, and its pids are never signalled", async () => {
-    const { pid, line } = await stray({ marker: "r1" });
-    const supervisor = { ...ownIdentity(), startTime: "1", pidNamespace: "pid:[1]" };
-    await writeJournal(place, "r1", [admittedLine(place, "r1", { supervisor }), line]);
-    expect(await recover()).toMatchObject([{ state: "other_namespace" }]);
-    expect(await recover({ force: true })).toMatchObject([
-      { state: "recovered", extinction: { state: "unproven" } },
-    ]);
-    expect(isAlive(pid)).toBe(true);
-  });
+  test.each([
+    ["in another pid namespace", { startTime: "1", pidNamespace: "pid:[1]" }],
+    ["on another machine", { bootId: "another boot", machine: "another" }],
+  ])(
+    "a supervisor %s is left alone unless called dead, and its pids are never signalled",
+    async (_where, is) => {
+      const { pid, line } = await stray({ marker: "r1" });
+      const supervisor = { ...ownIdentity(), ...is };
+      await writeJournal(place, "r1", [admittedLine(place, "r1", { supervisor }), line]);
+      expect(await recover()).toMatchObject([{ state: "elsewhere" }]);
+      expect(await recover({ assumeDead: true })).toMatchObject([
+        { state: "recovered", extinction: { state: "unproven" } },
+      ]);
+      expect(isAlive(pid)).toBe(true);
+    },
+  );
 
   test("a supervisor that is a zombie is dead", async () => {
     // The shell becomes a sleep that never waits for its child.

@@ -66,7 +66,7 @@ const childrenOf = async (runId: string) => (await readPids(runId)).filter((it) 
 async function runProgram(
   shell: readonly string[],
   lines: string,
-  env: Record<string, string> = {},
+  { env = {}, text = WATCHDOG_PROGRAM }: { env?: Record<string, string>; text?: string } = {},
 ): Promise<void> {
   const [program = "", ...args] = shell;
   const child = spawn(program, [...args, "-c", WATCHDOG_LOADER, "watchdog"], {
@@ -75,7 +75,7 @@ async function runProgram(
     env: watchdogEnv(env),
   });
   started.push(child);
-  child.stdin?.end(`${WATCHDOG_PROGRAM}\n${END_OF_PROGRAM}\n${lines}`);
+  child.stdin?.end(`${text}\n${END_OF_PROGRAM}\n${lines}`);
   await once(child, "exit");
 }
 
@@ -177,6 +177,14 @@ describe.each(SHELLS)("under %s %s", (...shell) => {
     ]);
   });
 
+  test("a directory that is not named for the run is left alone, although it is the one told", async () => {
+    const path = join(folder, "odd");
+    await mkdir(path);
+    const { dev, ino } = lstatSync(path);
+    await runProgram(shell, `+ 1 0 0 0 m run-5 ${dev}:${ino} ${path}\n`);
+    expect(existsSync(path)).toBe(true);
+  });
+
   test("a linked shim folder does not change what it leads to", async () => {
     const path = join(folder, "run-4");
     const real = join(folder, "mode");
@@ -199,9 +207,37 @@ describe.each(SHELLS)("under %s %s", (...shell) => {
       '#!/bin/sh\ncase "$*" in */environ*) exit 1 ;; esac\nexec /usr/bin/grep "$@"\n',
       { mode: 0o755 },
     );
-    await runProgram(shell, encodeRun(1, { runId: "ten", marker: "ten" }), { PATH: `${bin}:/usr/bin:/bin` });
+    await runProgram(shell, encodeRun(1, { runId: "ten", marker: "ten" }), {
+      env: { PATH: `${bin}:/usr/bin:/bin` },
+    });
     expect(isAlive(pid)).toBe(false);
   });
+});
+
+test("twenty agents with their children are ended together", async () => {
+  const script = 'for i in 1 2 3; do setsid sleep 1000 & echo $! >>"$PIDS"; done';
+  const ids = Array.from({ length: 20 }, (_, index) => `many-${index}`);
+  const agents = await Promise.all(ids.map((id) => startAgent(id, script)));
+  const children = (await Promise.all(ids.map(childrenOf))).flat();
+  expect(children).toHaveLength(60);
+  await runProgram(["/bin/sh"], agents.map(({ run }, index) => encodeRun(index + 1, run)).join(""));
+  expect([...agents.map(({ pid }) => pid), ...children].filter(isAlive)).toEqual([]);
+});
+
+test("without /proc the groups that were told are ended", async () => {
+  const { pid, run } = await startAgent("eleven", 'sleep 1000 & echo $! >>"$PIDS"');
+  const children = await childrenOf("eleven");
+  await runProgram(["/bin/sh"], encodeRun(1, run), {
+    text: WATCHDOG_PROGRAM.replaceAll("/proc/", "/nonexistent/"),
+  });
+  await waitUntil(() => [pid, ...children].filter(isAlive).length === 0, "the end of the group");
+});
+
+test("a program that was cut is not run", async () => {
+  const child = spawn("/bin/sh", ["-c", WATCHDOG_LOADER], { stdio: ["pipe", "ignore", "ignore"] });
+  child.stdin.end(`: >'${folder}/ran'\n`);
+  await once(child, "exit");
+  expect(existsSync(join(folder, "ran"))).toBe(false);
 });
 
 test.each([

@@ -1,6 +1,6 @@
 // The watchdog of this process: one for all runs, started again when it dies, given up when it cannot live.
 
-import { readFileSync } from "node:fs";
+import { readFileSync, realpathSync } from "node:fs";
 import { expect, test, vi } from "vitest";
 import { isAlive } from "../spawn/support.ts";
 import { waitUntil } from "./support.ts";
@@ -51,6 +51,22 @@ test("one that never lives is given up, and the next run asks again", async () =
   expect(seen).toBeLessThan(10);
   expect((await ensureWatchdog()).pid).not.toBe(0);
   watchdog.remove("r");
+  process.kill(watchdog.pid, "SIGKILL");
+});
+
+test.skipIf(realpathSync("/bin/sh") !== "/usr/bin/dash")("under dash it takes at most 2 MB", async () => {
+  const { ensureWatchdog } = await fresh();
+  const watchdog = await ensureWatchdog();
+  const ids = Array.from({ length: 200 }, (_, index) => `run-${index}`);
+  for (const runId of ids)
+    await watchdog.add({
+      runId,
+      marker: runId,
+      runDirectory: { path: `/${"x".repeat(60)}/${runId}`, dev: 1, ino: 1 },
+    });
+  const rss = () => /^VmRSS:\s*(\d+)/m.exec(readFileSync(`/proc/${watchdog.pid}/status`, "latin1"))?.[1];
+  expect(Number(rss())).toBeLessThanOrEqual(2048);
+  for (const runId of ids) watchdog.remove(runId);
   process.kill(watchdog.pid, "SIGKILL");
 });
 
