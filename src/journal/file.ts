@@ -144,7 +144,6 @@ export async function readJournal(path: string): Promise<FoundJournal | undefine
 
 /** Another user's word about processes to end and programs to run is not taken. */
 function describeUntrusted(stats: Stats, wanted: "file" | "directory"): string | undefined {
-  if (stats.isSymbolicLink()) return "is a link";
   if (wanted === "file" ? !stats.isFile() : !stats.isDirectory()) return `is no ${wanted}`;
   if (stats.uid !== process.getuid?.()) return `belongs to uid ${stats.uid}`;
   if ((stats.mode & 0o022) !== 0)

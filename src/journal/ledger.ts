@@ -86,9 +86,11 @@ export function createLedger(scope: RunScope): Ledger {
 
     async prepare({ runDirectory: { path }, context }) {
       reach("run_directory_made", runId);
-      runDirectory = await identifyDirectory(path);
-      const tmpDir = await identifyDirectory(context.tmpDir);
-      await append({ type: "prepared", at: now(), runDirectory, tmpDir }, false);
+      await attempt("journal_unavailable", "the run would not be recovered", async () => {
+        runDirectory = await identifyDirectory(path);
+        const tmpDir = await identifyDirectory(context.tmpDir);
+        await append({ type: "prepared", at: now(), runDirectory, tmpDir }, false);
+      });
       // Before anything is started: what carries the marker is ended even if its pid was never told.
       await watch({});
       reach("prepared", runId);
@@ -97,13 +99,15 @@ export function createLedger(scope: RunScope): Ledger {
     async start({ pid, groupId }) {
       reach("child_started", runId);
       const startTime = startTimeOf(pid);
-      await append({ type: "started", at: now(), pid, startTime: startTime ?? null, groupId }, true);
-      reach("start_written", runId);
       if (startTime !== undefined) await watch({ pid, startTime, groupId });
+      reach("watched", runId);
+      await append({ type: "started", at: now(), pid, startTime: startTime ?? null, groupId }, true);
       reach("started", runId);
     },
 
     async listen() {
+      // A folder that others may write to is no place to take requests from.
+      if (!isKept) return;
       const close = await watchStopRequest(stateDir, runId, () =>
         scope.ender.end({ kind: "stopped", reason: "bridle stop" }),
       );

@@ -9,7 +9,7 @@ export const STEPS = [
   "prepared",
   "broker_opened",
   "child_started",
-  "start_written",
+  "watched",
   "started",
   "attested",
   "prompt_handed_over",

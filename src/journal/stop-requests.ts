@@ -49,7 +49,8 @@ function openFolder(folder: string): Watched {
   const watcher = watch(folder, { persistent: false }, () => {
     for (const look of runs.values()) look();
   });
-  watcher.on("error", () => {}); // the folder was removed: nobody can ask any more
+  // The folder was removed: nobody can ask any more, and the next run makes it anew.
+  watcher.on("error", () => folders.delete(folder));
   const watched = { watcher, runs };
   folders.set(folder, watched);
   return watched;

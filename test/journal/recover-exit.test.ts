@@ -103,6 +103,9 @@ describe("agent_exit", () => {
 });
 
 describe("agent_exit functions", () => {
+  /** A property would give its function a name. */
+  const unnamed = (handler: fakes.Handler) => handler;
+
   /** The journal of a real run with this handler, put back as if its supervisor had died. */
   async function loseRun(handler: fakes.Handler) {
     const what = {
@@ -138,9 +141,9 @@ describe("agent_exit functions", () => {
       provider: "claude",
       script: { steps: [] },
       handlers: {
-        agent_exit: () => {
+        agent_exit: unnamed(() => {
           isCalled = true;
-        },
+        }),
       },
     });
     expect(await recover({ hooks })).toMatchObject([

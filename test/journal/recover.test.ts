@@ -93,7 +93,8 @@ describe("processes", () => {
 
   test("a supervisor that is a zombie is dead", async () => {
     // The shell becomes a sleep that never waits for its child.
-    const { pid } = await stray({ script: ': & echo $! >"$PIDS"' });
+    const child = '(until [ -e "$UP" ]; do sleep 0.01; done; sleep 0.3) & echo $! >"$PIDS"';
+    const { pid } = await stray({ script: child });
     const zombie = Number(await readFile(join(place.home, "pids"), "utf8"));
     await waitUntil(() => /^State:\sZ/m.test(readFileSync(`/proc/${zombie}/status`, "latin1")), "a zombie");
     const supervisor = { ...ownIdentity(), pid: zombie, startTime: startTimeOf(zombie) ?? null };
