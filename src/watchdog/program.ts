@@ -24,18 +24,20 @@ export const WATCHDOG_LOADER = `p=;while IFS= read -r l&&[ "$l" != ${END_OF_PROG
 
 // Why it looks the way it does:
 // - one line a run, in a slot with a number, so that adding and removing is one assignment and the memory is bounded;
-// - /proc/PID/stat is read with the builtin, one file a process: no fork a process, and a name of a process that holds a line break cannot
-//   pretend to be another line;
+// - one grep reads every /proc/PID/stat and puts the path before each line, so that a process whose name holds a line break cannot pretend
+//   to be another one; without a grep they are read one by one, which is slower;
 // - the tree comes from the parents of one snapshot, taken before the first kill: afterwards orphans belong to init. An agent dies by
 //   itself when its pipes close, so it is stopped first;
 // - environments hold NUL bytes, which `read` cannot see, so grep looks; one that is deaf behind a NUL (busybox) is given lines by tr;
-// - every signal is preceded by a look at the start time: a pid may be another's by now;
+// - a signal follows the look that proved the process at once, and a later round compares start times: a pid may be another's by then;
 // - a group is signalled while its leader, or a marked member, is known to be in it;
 // - a directory is entered first and identified then, so that what is emptied is what was identified.
 /** Lines: `+ SLOT PID START GROUP MARKER RUNID DEV:INO PATH`, `- SLOT`. 0 stands for a pid, start time and group not known yet. */
 export const WATCHDOG_PROGRAM = `
 trap '' HUP INT TERM
 IFS=' '
+newline='
+'
 last=0
 while read -r verb slot rest; do
   case $slot in ''|*[!0-9]*) continue ;; esac
@@ -67,14 +69,30 @@ look() {
   start=$1
 }
 
+note() {
+  [ "$pid" = $$ ] && return
+  eval "now_\${round}_$pid=$1:$4 group_\${round}_$pid=$3"
+  eval "kids_\${round}_$2=\\"\\$kids_\${round}_$2 $pid\\""
+}
+
 snapshot() {
   round=$((round + 1))
+  list=$(printf '%s\\n' /proc/[0-9]*/stat | xargs grep -s '' /dev/null 2>/dev/null)
+  set -f
+  IFS=$newline
+  for line in $list; do
+    IFS=' '
+    pid=\${line#/proc/}
+    pid=\${pid%%/*}
+    set -- \${line##*\\) }
+    [ $# -ge 20 ] && note "$1" "$2" "$3" "\${20}"
+  done
+  IFS=' '
+  set +f
+  [ -n "$list" ] && return
   for entry in /proc/[0-9]*; do
     pid=\${entry#/proc/}
-    [ "$pid" = $$ ] && continue
-    look "$pid" || continue
-    eval "now_\${round}_$pid=$state:$start"
-    eval "kids_\${round}_$parent=\\"\\$kids_\${round}_$parent $pid\\""
+    look "$pid" && note "$state" "$parent" "$group" "$start"
   done
 }
 
@@ -89,7 +107,8 @@ doom_tree() {
     eval "known=\\$now_\${round}_$pid kids=\\$kids_\${round}_$pid"
     set -- "$@" $kids
     case $known in ''|Z:*|X:*) continue ;; esac
-    doomed="$doomed $pid:\${known#?:}"
+    doomed="$doomed $pid"
+    struck="$struck $pid:\${known#?:}"
   done
 }
 
@@ -103,14 +122,17 @@ find_marked() {
   fi
 }
 
+# A zombie shows no environment, so what is found here lives.
 doom_marked() {
   for entry in $(find_marked | tr '\\n' ' '); do
     pid=\${entry#/proc/}
     pid=\${pid%/environ}
     [ "$pid" = $$ ] && continue
-    look "$pid" || continue
-    case $state in Z|X) continue ;; esac
-    doomed="$doomed $pid:$start"
+    eval "known=\\$now_\${round}_$pid group=\\$group_\${round}_$pid"
+    start=\${known#?:}
+    [ -n "$known" ] || look "$pid" || continue
+    doomed="$doomed $pid"
+    struck="$struck $pid:$start"
     for slot in $runs; do
       eval "set -- \\$run_$slot"
       [ "$group" = "$3" ] && groups="$groups $3"
@@ -118,10 +140,9 @@ doom_marked() {
   done
 }
 
+# Directly after the look that proved them.
 strike() {
-  for victim in $doomed; do
-    look "\${victim%%:*}" && [ "$start" = "\${victim#*:}" ] && kill -s KILL "\${victim%%:*}" 2>/dev/null
-  done
+  [ -n "$doomed" ] && kill -s KILL $doomed 2>/dev/null
   for leader in $groups; do
     [ "$leader" -gt 1 ] && kill -s KILL -- "-$leader" 2>/dev/null
   done
@@ -139,21 +160,19 @@ end_trees() {
   grep -qsE '(^|[^A-Z])${SELF_TEST}=' /proc/$$/environ && hears_nul=yes
   round=0 quiet=0 struck=
   while [ "$quiet" -lt 2 ] && [ "$round" -lt 300 ]; do
-    doomed= groups=
+    doomed= groups= before=$struck struck=
     snapshot
     for slot in $runs; do
       eval "set -- \\$run_$slot"
       [ "$1" -gt 1 ] && doom_tree "$1" "$2" && groups="$groups $3"
     done
-    for victim in $struck; do doom_tree "\${victim%%:*}" "\${victim#*:}"; done
+    for victim in $before; do doom_tree "\${victim%%:*}" "\${victim#*:}"; done
     # What is known dies first; the look into the environments takes longer.
     strike
-    struck=$doomed
-    groups=
+    doomed= groups=
     doom_marked
     strike
-    struck=$doomed
-    if [ -z "$doomed" ]; then quiet=$((quiet + 1)); else quiet=0; nap; fi
+    if [ -z "$struck" ]; then quiet=$((quiet + 1)); else quiet=0; nap; fi
   done
 }
 

@@ -116,10 +116,15 @@ describe("the journal of a run", () => {
     expect(existsSync(journalsOf(place))).toBe(false);
   });
 
-  test("that cannot be written is a warning, and the run goes on", async () => {
-    await mkdir(journalsOf(place), { recursive: true });
+  test("that cannot be written is a warning, and the run goes on, deaf to requests", async () => {
+    await mkdir(requestDirectory(stateDirOf(place)), { recursive: true });
     await chmod(journalsOf(place), 0o777);
-    const { result } = await play();
+    const { result } = await play({
+      handlers: {
+        agent_prompt: ({ run_id: runId }) =>
+          writeFile(join(requestDirectory(stateDirOf(place)), String(runId)), ""),
+      },
+    });
     expect(result).toMatchObject({ outcome: "success" });
     expect(result.warnings.filter(({ code }) => code === "journal_unavailable")).toHaveLength(1);
   });

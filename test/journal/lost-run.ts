@@ -1,6 +1,7 @@
 // Journals of runs whose supervisor is gone, written by hand, and processes that could be their agents.
 
 import { type ChildProcess, spawn } from "node:child_process";
+import { randomUUID } from "node:crypto";
 import { lstatSync } from "node:fs";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -15,6 +16,10 @@ import { journalsOf } from "./support.ts";
 /** This process's pid with another start time: it was another process. */
 export const goneSupervisor = () => ({ ...ownIdentity(), startTime: "1" });
 
+/** Of this test file alone: recovery ends whatever carries a marker, also in tests that run beside it. */
+export const markerOf = (runId: string) => `${runId}-${UNIQUE}`;
+const UNIQUE = randomUUID().slice(0, 8);
+
 export function admittedLine(place: Place, runId: string, changes: Partial<Admitted> = {}): Admitted {
   return {
     type: "admitted",
@@ -24,7 +29,7 @@ export function admittedLine(place: Place, runId: string, changes: Partial<Admit
     sessionId: "session",
     provider: "claude",
     cwd: place.cwd,
-    marker: runId,
+    marker: markerOf(runId),
     supervisor: goneSupervisor(),
     digest: "digest",
     hooks: 1,
@@ -103,7 +108,7 @@ export async function startStray(
       PATH: process.env.PATH,
       UP: name,
       PIDS: join(place.home, "pids"),
-      ...(marker === undefined ? {} : { BRIDLE_RUN_MARKER: marker }),
+      ...(marker === undefined ? {} : { BRIDLE_RUN_MARKER: markerOf(marker) }),
     },
   });
   const pid = child.pid as number;

@@ -1,6 +1,7 @@
 // The watchdog's program alone, under each sh there is: what it ends, what it leaves alone, what it removes.
 
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
+import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { existsSync, lstatSync } from "node:fs";
 import { chmod, mkdir, mkdtemp, readFile, realpath, rm, symlink, writeFile } from "node:fs/promises";
@@ -42,8 +43,13 @@ interface Agent {
   readonly run: WatchedRun;
 }
 
+/** Ids of this process alone: a watchdog ends whatever carries a marker, also in tests that run beside it. */
+const UNIQUE = randomUUID().slice(0, 8);
+const idOf = (name: string) => `${name}-${UNIQUE}`;
+
 /** A process in a group of its own that carries the marker; `script` may start more and print their pids to `$PIDS`. */
-async function startAgent(runId: string, script = ":"): Promise<Agent> {
+async function startAgent(name: string, script = ":"): Promise<Agent> {
+  const runId = idOf(name);
   const child = spawn("/bin/sh", ["-c", `${script}\necho up >>"$PIDS"\nexec sleep 1000`], {
     detached: true,
     stdio: "ignore",
@@ -51,16 +57,21 @@ async function startAgent(runId: string, script = ":"): Promise<Agent> {
   });
   started.push(child);
   const pid = child.pid as number;
-  await waitUntil(async () => (await readPids(runId)).includes("up"));
+  await waitUntil(async () => (await readPids(name)).includes("up"));
   const startTime = startTimeOf(pid) as string;
   return { pid, run: { runId, pid, startTime, groupId: pid, marker: runId } };
 }
 
-async function readPids(runId: string): Promise<string[]> {
-  return (await readFile(join(folder, runId), "utf8").catch(() => "")).split("\n").filter((it) => it !== "");
+const pathOf = (name: string) =>
+  name.startsWith("/") ? name : (["/bin", "/usr/bin"].map((dir) => join(dir, name)).find(existsSync) ?? name);
+
+async function readPids(name: string): Promise<string[]> {
+  return (await readFile(join(folder, idOf(name)), "utf8").catch(() => ""))
+    .split("\n")
+    .filter((it) => it !== "");
 }
 
-const childrenOf = async (runId: string) => (await readPids(runId)).filter((it) => it !== "up").map(Number);
+const childrenOf = async (name: string) => (await readPids(name)).filter((it) => it !== "up").map(Number);
 
 /** Tells the program these lines, closes the pipe and waits for its end. */
 async function runProgram(
@@ -68,7 +79,8 @@ async function runProgram(
   lines: string,
   { env = {}, text = WATCHDOG_PROGRAM }: { env?: Record<string, string>; text?: string } = {},
 ): Promise<void> {
-  const [program = "", ...args] = shell;
+  // By its path: the program may be given another PATH.
+  const [program = "", ...args] = shell.map((word, index) => (index === 0 ? pathOf(word) : word));
   const child = spawn(program, [...args, "-c", WATCHDOG_LOADER, "watchdog"], {
     cwd: "/",
     stdio: ["pipe", "ignore", "ignore"],
@@ -95,7 +107,7 @@ describe.each(SHELLS)("under %s %s", (...shell) => {
     const { run } = await startAgent(
       "two",
       `(setsid sh -c 'echo $$ >>"$PIDS"; exec sleep 1000' &)
-       (BRIDLE_RUN_MARKER=outer:two:inner setsid sh -c 'echo $$ >>"$PIDS"; exec sleep 1000' &)
+       (BRIDLE_RUN_MARKER=outer:${idOf("two")}:inner setsid sh -c 'echo $$ >>"$PIDS"; exec sleep 1000' &)
        while [ "$(grep -c . "$PIDS")" != 2 ]; do sleep 0.01; done`,
     );
     const daemons = await childrenOf("two");
@@ -104,16 +116,38 @@ describe.each(SHELLS)("under %s %s", (...shell) => {
     expect(daemons.filter(isAlive)).toEqual([]);
   });
 
+  test("a child whose name looks like another line of the process table is ended", async () => {
+    const { run } = await startAgent(
+      "odd",
+      `env -i sh -c 'printf "a\\n1 (b) Z 1" >/proc/$$/comm; while :; do sleep 1000; done' & echo $! >>"$PIDS"
+       while ! grep -q "(b)" /proc/$!/stat; do sleep 0.01; done`,
+    );
+    const children = await childrenOf("odd");
+    await runProgram(shell, encodeRun(1, { ...run, marker: "none", groupId: 0 }));
+    expect(children.filter(isAlive)).toEqual([]);
+    expect(children).toHaveLength(1);
+  });
+
+  test("without a grep the tree is ended all the same", async () => {
+    const { pid, run } = await startAgent("bare", 'env -i setsid sleep 1000 & echo $! >>"$PIDS"');
+    const children = await childrenOf("bare");
+    await runProgram(shell, encodeRun(1, run), { env: { PATH: join(folder, "nothing") } });
+    expect([pid, ...children].filter(isAlive)).toEqual([]);
+  });
+
   test("the marker alone is enough for a run whose process is not known yet", async () => {
     const { pid } = await startAgent("three");
-    await runProgram(shell, encodeRun(1, { runId: "three", marker: "three" }));
+    await runProgram(shell, encodeRun(1, { runId: idOf("three"), marker: idOf("three") }));
     expect(isAlive(pid)).toBe(false);
   });
 
   test("a process of another start time, of another run or with a longer marker is left alone", async () => {
-    const [other, longer] = [await startAgent("four"), await startAgent("five-5")];
+    const [other, longer] = [await startAgent("four"), await startAgent("five")];
     const stranger = { ...other.run, runId: "x", marker: "x", startTime: "1" };
-    await runProgram(shell, encodeRun(1, stranger) + encodeRun(2, { runId: "five", marker: "five" }));
+    await runProgram(
+      shell,
+      encodeRun(1, stranger) + encodeRun(2, { runId: "five", marker: idOf("five").slice(0, -1) }),
+    );
     expect([other.pid, longer.pid].map(isAlive)).toEqual([true, true]);
   });
 
@@ -207,7 +241,7 @@ describe.each(SHELLS)("under %s %s", (...shell) => {
       '#!/bin/sh\ncase "$*" in */environ*) exit 1 ;; esac\nexec /usr/bin/grep "$@"\n',
       { mode: 0o755 },
     );
-    await runProgram(shell, encodeRun(1, { runId: "ten", marker: "ten" }), {
+    await runProgram(shell, encodeRun(1, { runId: idOf("ten"), marker: idOf("ten") }), {
       env: { PATH: `${bin}:/usr/bin:/bin` },
     });
     expect(isAlive(pid)).toBe(false);
