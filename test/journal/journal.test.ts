@@ -121,8 +121,9 @@ describe("the journal of a run", () => {
     await chmod(journalsOf(place), 0o777);
     const { result } = await play({
       handlers: {
-        agent_prompt: ({ run_id: runId }) =>
-          writeFile(join(requestDirectory(stateDirOf(place)), String(runId)), ""),
+        agent_prompt: async ({ run_id: runId }) => {
+          await writeFile(join(requestDirectory(stateDirOf(place)), String(runId)), "");
+        },
       },
     });
     expect(result).toMatchObject({ outcome: "success" });
