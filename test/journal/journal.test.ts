@@ -120,13 +120,15 @@ describe("the journal of a run", () => {
     await mkdir(requestDirectory(stateDirOf(place)), { recursive: true });
     await chmod(journalsOf(place), 0o777);
     const { result } = await play({
+      script: HANG,
+      options: { deadlines: { wallMs: 1_000, stopMs: 200 } },
       handlers: {
         agent_prompt: async ({ run_id: runId }) => {
           await writeFile(join(requestDirectory(stateDirOf(place)), String(runId)), "");
         },
       },
     });
-    expect(result).toMatchObject({ outcome: "success" });
+    expect(result).toMatchObject({ outcome: "timed_out", reason: "wall" });
     expect(result.warnings.filter(({ code }) => code === "journal_unavailable")).toHaveLength(1);
   });
 });

@@ -128,6 +128,18 @@ describe.each(SHELLS)("under %s %s", (...shell) => {
     expect(children).toHaveLength(1);
   });
 
+  test("an orphan that cleared its environment and stayed in the agent's group is ended", async () => {
+    const { run } = await startAgent(
+      "orphan",
+      `(env -i sh -c 'echo $$ >>"$0"; exec sleep 1000' "$PIDS" &)
+      while [ "$(grep -c . "$PIDS")" != 1 ]; do sleep 0.01; done`,
+    );
+    const orphans = await childrenOf("orphan");
+    await runProgram(shell, encodeRun(1, run));
+    expect(orphans).toHaveLength(1);
+    expect(orphans.filter(isAlive)).toEqual([]);
+  });
+
   test("without a grep the tree is ended all the same", async () => {
     const { pid, run } = await startAgent("bare", 'env -i setsid sleep 1000 & echo $! >>"$PIDS"');
     const children = await childrenOf("bare");
