@@ -9,7 +9,7 @@ import type { Recovery } from "../../src/index.ts";
 import {
   type Build,
   buildSources,
-  livingOf,
+  killRest,
   readExits,
   type Supervisor,
   startSupervisor,
@@ -28,7 +28,7 @@ beforeEach(async () => {
 });
 afterEach(async () => {
   await supervisor?.kill();
-  for (const pid of livingOf(place)) process.kill(pid, "SIGKILL");
+  killRest(place);
   await place.remove();
 });
 

@@ -12,6 +12,7 @@ import {
   buildSources,
   childOf,
   expectNothingLeft,
+  killRest,
   livingOf,
   readAllJournals,
   readExits,
@@ -33,9 +34,7 @@ beforeEach(async () => {
 });
 afterEach(async () => {
   await supervisor?.kill();
-  const bare = childOf(place, "bare-child");
-  for (const pid of [...livingOf(place), ...(bare !== undefined && isAlive(bare) ? [bare] : [])])
-    process.kill(pid, "SIGKILL");
+  killRest(place);
   await place.remove();
 });
 
