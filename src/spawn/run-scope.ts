@@ -29,6 +29,8 @@ export interface RunScope {
   readonly receipts: BufferedReceipts;
   readonly runtime: HookRuntime;
   readonly attestation: Attestation;
+  /** PATH of every hook of this run. */
+  readonly hookPath: string;
   readonly warnings: { code: string; message: string }[];
   /** Set once there is something to end. */
   readonly ender: { end(cause: StopCause): void };
@@ -59,13 +61,14 @@ export function createScope(
     ...(options.permissionMode === undefined ? {} : { permissionMode: options.permissionMode }),
   };
   const attestation = createAttestation(plan);
+  const hookPath = pathOutside(plan.hookPath, writable);
   const runtime = createHookRuntime({
     plan,
     attestation,
     adapter,
     context,
     hookEnv: buildHookEnv({
-      hookPath: pathOutside(plan.hookPath, writable),
+      hookPath,
       base: env,
       projectDir: plan.projectRoot,
       runId,
@@ -81,7 +84,18 @@ export function createScope(
   });
   const deadlines = resolveDeadlines(options.deadlines);
   const warnings = [...listWarnings(plan)];
-  return { ...base, deadlines, sessionId, redactor, receipts, runtime, attestation, warnings, ender };
+  return {
+    ...base,
+    deadlines,
+    sessionId,
+    redactor,
+    receipts,
+    runtime,
+    attestation,
+    hookPath,
+    warnings,
+    ender,
+  };
 }
 
 /** What a declaration puts into a guard's environment is treated as secret when its name says so. */

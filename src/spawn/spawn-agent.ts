@@ -4,6 +4,8 @@ import { randomUUID } from "node:crypto";
 import { type Broker, startBroker } from "../broker/broker.ts";
 import { planOf } from "../compiler/token.ts";
 import { AgentHooksRefused, type Issue } from "../errors.ts";
+import { createLedger } from "../journal/ledger.ts";
+import { reach } from "../journal/steps.ts";
 import { baseEnvelope } from "../profile/envelope.ts";
 import { capabilityOf } from "../profile/events.ts";
 import { createReceiptWriter, stateDirectory } from "../receipts/writer.ts";
@@ -54,21 +56,27 @@ export async function spawnAgent(options: SpawnOptions): Promise<AgentRun> {
     onDrained: () => queueControl.resume(),
   });
   const scope = createScope({ plan, adapter, options, runOptions, runId }, (event) => queue.push(event));
+  reach("before_prompt", runId);
   const prompt = await decidePrompt(scope);
+  reach("prompt_passed", runId);
 
   const startedAt = performance.now();
-  const finish = createFinisher({ ...scope, startedAt, queue });
+  const ledger = createLedger(scope);
+  const finish = createFinisher({ ...scope, startedAt, queue, ledger });
   let layout: RunLayout | undefined;
   let broker: Broker | undefined;
   let child: ProviderChild | undefined;
   let closeWatch = () => {};
   let session: SessionWatch | undefined;
   try {
+    await ledger.admit();
     await admitReceipts(scope, prompt);
     layout = await setUpRun({ ...scope, marker: runId });
+    await ledger.prepare(layout);
     noteLayout(scope, layout);
     for (const warning of scope.warnings) queue.push({ type: "warning", ...warning });
     broker = await openBroker(scope, layout);
+    reach("broker_opened", runId);
     const watch = watchTools({
       plan,
       ledger: scope.runtime.ledger,
@@ -98,11 +106,15 @@ export async function spawnAgent(options: SpawnOptions): Promise<AgentRun> {
       },
       (spawned) => {
         child = spawned;
+        return ledger.start(spawned);
       },
     );
+    reach("attested", runId);
     queueControl.pause = () => void started.child.stdout.pause();
     queueControl.resume = () => void started.child.stdout.resume();
     handOver(scope, started, prompt, layout);
+    void ledger.listen();
+    reach("prompt_handed_over", runId);
     void started.supervision.ended.then(directory.close);
     const live: LiveRun = { layout, broker, finish, session, ...started };
     return createRun(scope, live, queue, superviseToEnd(scope, live));
@@ -184,6 +196,7 @@ async function admitReceipts(
     prompt_bytes: Buffer.byteLength(prompt),
   });
   receipts.admit(writer);
+  reach("receipts_opened", runId);
 }
 
 function noteLayout(
