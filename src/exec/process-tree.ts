@@ -37,10 +37,21 @@ function readProcess(pid: number, procRoot: string): ListedProcess[] {
 
 /** The process itself, when it is listed, and everything below it. */
 export function treeOf(root: number, processes: readonly ListedProcess[]): ListedProcess[] {
-  const tree = new Map(processes.filter(({ pid }) => pid === root).map((it) => [it.pid, it]));
-  for (let size = -1; size !== tree.size; ) {
-    size = tree.size;
-    for (const it of processes) if (tree.has(it.parentPid) && !tree.has(it.pid)) tree.set(it.pid, it);
+  return treesOf([root], processes);
+}
+
+/** As `treeOf`, for several processes at once. */
+export function treesOf(roots: readonly number[], processes: readonly ListedProcess[]): ListedProcess[] {
+  const children = new Map<number, ListedProcess[]>();
+  for (const it of processes) {
+    const siblings = children.get(it.parentPid);
+    if (siblings === undefined) children.set(it.parentPid, [it]);
+    else siblings.push(it);
   }
+  const wanted = new Set(roots);
+  const tree = new Map(processes.filter(({ pid }) => wanted.has(pid)).map((it) => [it.pid, it]));
+  // A Map gives what is added while it is walked.
+  for (const { pid } of tree.values())
+    for (const child of children.get(pid) ?? []) tree.set(child.pid, child);
   return [...tree.values()];
 }

@@ -1,12 +1,11 @@
 // Ends what a dead supervisor left: the agent's tree when the agent's identity is proven, and what carries the run's marker. Nothing else
 // is signalled, whatever pid a record names.
 
-import { setTimeout as delay } from "node:timers/promises";
-import { listProcesses, treeOf } from "../exec/process-tree.ts";
-import { type Kill, type MarkedProcess, startTimeOf, sweepMarker } from "../exec/sweep.ts";
+import { type Kill, startTimeOf, sweepMarker } from "../exec/sweep.ts";
+import { watchTree } from "../exec/tree-watch.ts";
 import { RUN_MARKER } from "../spawn/environment.ts";
 import type { Extinction } from "../spawn/result.ts";
-import { kill as realKill, sweepTree } from "../spawn/stop.ts";
+import { livingMembers, kill as realKill, sweepTree } from "../spawn/stop.ts";
 
 /** What the agent's recorded process was found to be. */
 export type AgentFound =
@@ -24,8 +23,6 @@ export interface EndedTree {
   readonly extinction: Extinction;
 }
 
-const LOOKS = 100;
-
 export async function endLostTree({
   agent,
   marker,
@@ -36,15 +33,10 @@ export async function endLostTree({
   kill?: Kill;
 }): Promise<EndedTree> {
   const found = findAgent(agent);
-  // Before anything is killed: afterwards the children's parent is init.
-  const processes = listProcesses();
-  const tree = agent !== undefined && found === "ended" ? treeOf(agent.pid, processes) : [];
   if (agent !== undefined && found === "ended") {
-    const first = await sweepTree({ groupId: agent.groupId, marker });
-    const left = await endEach(tree, kill);
-    const survivors = [...new Set([...first.survivors, ...left.map(({ pid }) => pid)])];
-    const state = survivors.length === 0 ? first.state : "unproven";
-    return { agent: found, extinction: { state, method: `tree+${first.method}`, survivors } };
+    const { pid, startTime, groupId } = agent;
+    const tree = watchTree({ pid, startTime: startTime ?? undefined, groupId });
+    return { agent: found, extinction: await sweepTree({ groupId, marker, tree, kill }) };
   }
   const { supported, survivors } = await sweepMarker({
     name: RUN_MARKER,
@@ -52,6 +44,7 @@ export async function endLostTree({
     kill,
     quietLooks: 2,
   });
+  // In the group of an agent that is gone, without the marker: perhaps its own, perhaps not.
   const leftOfGroup = found === "gone" ? livingMembers(agent?.groupId) : [];
   const pids = [...new Set([...survivors.map(({ pid }) => pid), ...leftOfGroup])];
   return {
@@ -69,38 +62,4 @@ function findAgent(agent: { pid: number; startTime: string | null } | undefined)
   const startTime = startTimeOf(agent.pid);
   if (startTime === undefined) return "gone";
   return startTime === agent.startTime ? "ended" : "identity_mismatch";
-}
-
-/** In the group of an agent that is gone, without the marker: perhaps its own, perhaps not. Told, not signalled. */
-function livingMembers(groupId: number | undefined): number[] {
-  return listProcesses()
-    .filter((it) => it.groupId === groupId && it.isAlive)
-    .map(({ pid }) => pid);
-}
-
-/** Ends each process that is still the one listed. Returns those that stay. */
-async function endEach(tree: readonly MarkedProcess[], kill: Kill): Promise<MarkedProcess[]> {
-  let left = tree;
-  for (let look = 0; look < LOOKS && left.length > 0; look++) {
-    const alive = new Set(
-      listProcesses()
-        .filter((it) => it.isAlive)
-        .map(keyOf),
-    );
-    left = left.filter((it) => alive.has(keyOf(it)));
-    for (const { pid, startTime } of left) {
-      if (startTimeOf(pid) !== startTime) continue;
-      try {
-        kill(pid, "SIGKILL");
-      } catch {
-        // Gone between look and signal: the next look says so.
-      }
-    }
-    if (left.length > 0) await delay(10);
-  }
-  return [...left];
-}
-
-function keyOf({ pid, startTime }: MarkedProcess): string {
-  return `${pid} ${startTime}`;
 }

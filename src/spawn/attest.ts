@@ -89,7 +89,7 @@ export async function startAttested(
       },
     ]);
 
-  const child = await startChild({ ...start, argv: rendered.argv });
+  const child = await startChild({ ...start, argv: rendered.argv, recipe: scope.recipe });
   await onStarted(child);
   const lines = createLineHub();
   const supervision = superviseChild({

@@ -13,6 +13,7 @@ import { createRedactor, type Redactor } from "../redaction/redactor.ts";
 import type { ProviderAdapter, RunOptions } from "../render/provider.ts";
 import { type Attestation, createAttestation } from "./attestation.ts";
 import { createHookRuntime, type HookRuntime } from "./hook-runtime.ts";
+import type { NamespaceRecipe } from "./namespace-recipe.ts";
 import { type ResolvedDeadlines, resolveDeadlines, type SpawnOptions } from "./options.ts";
 import { type BufferedReceipts, bufferReceipts } from "./receipt-buffer.ts";
 import type { StopCause } from "./settle.ts";
@@ -24,6 +25,8 @@ export interface RunScope {
   readonly runOptions: RunOptions;
   readonly deadlines: ResolvedDeadlines;
   readonly runId: string;
+  /** Of the PID namespace that the agent is to live in; undefined: in none. */
+  readonly recipe: NamespaceRecipe | undefined;
   readonly sessionId: string;
   readonly redactor: Redactor;
   readonly receipts: BufferedReceipts;
@@ -37,7 +40,7 @@ export interface RunScope {
 }
 
 export function createScope(
-  base: Pick<RunScope, "plan" | "adapter" | "options" | "runOptions" | "runId">,
+  base: Pick<RunScope, "plan" | "adapter" | "options" | "runOptions" | "runId" | "recipe">,
   onHook: Parameters<typeof createHookRuntime>[0]["onHook"],
 ): RunScope {
   const { plan, adapter, options, runOptions, runId } = base;

@@ -13,6 +13,7 @@ import type { Redactor } from "../redaction/redactor.ts";
 import { adapterFor } from "../render/registry.ts";
 import { type Started, startAttested } from "./attest.ts";
 import type { ProviderChild } from "./child.ts";
+import { resolveContainment } from "./containment.ts";
 import { createEventQueue, type EventQueue } from "./events.ts";
 import { createFinisher } from "./finish.ts";
 import type { SpawnOptions } from "./options.ts";
@@ -23,7 +24,7 @@ import { createScope, type RunScope } from "./run-scope.ts";
 import { type RunLayout, setUpRun } from "./set-up.ts";
 import type { Settlement } from "./settle.ts";
 import { startSessionWatch } from "./start-session-watch.ts";
-import { sweepTree } from "./stop.ts";
+import { endTree } from "./stop.ts";
 import { type LiveRun, superviseToEnd } from "./supervise-to-end.ts";
 import type { SessionWatch } from "./watch-codex-session.ts";
 import { watchWorkingDirectory } from "./watch-cwd.ts";
@@ -36,7 +37,7 @@ import { watchTools } from "./watch-tools.ts";
  *
  * @throws AgentHooksRefused
  * - before any process and without a trace: `token_forged`, `option_invalid`, `deadline_invalid`, `argument_conflict`,
- *   `provider_changed`, `command_changed`, `prompt_denied`;
+ *   `provider_changed`, `command_changed`, `platform_unsupported`, `prompt_denied`;
  * - after `agent_prompt` passed, with `agent_exit` fired (outcome `refused`) and everything removed: `run_dir_unsafe`,
  *   `run_home_unsafe`, `resume_mismatch`, `provider_changed`, `provider_policy`, `attestation_failed`, `provider_unsupported`.
  * @example
@@ -48,6 +49,7 @@ export async function spawnAgent(options: SpawnOptions): Promise<AgentRun> {
   const plan = planOf(options.hooks);
   const adapter = adapterFor(plan.provider);
   const runOptions = await precheckRun(plan, adapter, options);
+  const recipe = await resolveContainment(options.containment);
   options.signal?.throwIfAborted();
   const queueControl = { pause: () => {}, resume: () => {} };
   const runId = randomUUID();
@@ -55,7 +57,9 @@ export async function spawnAgent(options: SpawnOptions): Promise<AgentRun> {
     onFull: () => queueControl.pause(),
     onDrained: () => queueControl.resume(),
   });
-  const scope = createScope({ plan, adapter, options, runOptions, runId }, (event) => queue.push(event));
+  const scope = createScope({ plan, adapter, options, runOptions, runId, recipe }, (event) =>
+    queue.push(event),
+  );
   reach("before_prompt", runId);
   const prompt = await decidePrompt(scope);
   reach("prompt_passed", runId);
@@ -121,8 +125,7 @@ export async function spawnAgent(options: SpawnOptions): Promise<AgentRun> {
   } catch (error) {
     closeWatch();
     session?.close();
-    const extinction =
-      child === undefined ? undefined : await sweepTree({ groupId: child.groupId, marker: runId });
+    const extinction = child === undefined ? undefined : await endTree(child, runId);
     await broker?.close();
     await scope.runtime.settle();
     await layout?.remove();
@@ -282,7 +285,7 @@ function createRun(
   };
   return {
     id: scope.runId,
-    pid: child.pid,
+    pid: child.cliPid,
     provider: scope.plan.provider,
     providerVersion: report.providerVersion ?? scope.plan.binary.version,
     result,

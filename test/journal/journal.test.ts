@@ -139,7 +139,7 @@ describe("the list of runs", () => {
     const { starting } = await fakes.start(place, {
       provider: "claude",
       script: HANG,
-      options: { receiptSink: undefined as never },
+      options: { receiptSink: undefined as never, containment: "sweep" },
     });
     const run = await starting;
     expect(await list(false)).toMatchObject([

@@ -34,6 +34,7 @@ test("a run is added before its process, again with it, and removed when its age
     provider: "claude",
     script: { steps: [{ text: "x" }] },
     handlers: { agent_exit: () => void told.push({ verb: "exit" }) },
+    options: { containment: "sweep" },
   });
   expect(told).toEqual([
     { verb: "add", pid: undefined },

@@ -9,6 +9,7 @@ import { fileURLToPath } from "node:url";
 import { expect } from "vitest";
 import { listProcesses } from "../../src/exec/process-tree.ts";
 import type { Step } from "../../src/journal/steps.ts";
+import type { Containment } from "../../src/spawn/containment.ts";
 import { createFakeProvider, type FakeScript } from "../../src/testkit/index.ts";
 import { isAlive, leftovers, type Place } from "../spawn/support.ts";
 import { waitUntil } from "../watchdog/support.ts";
@@ -45,6 +46,8 @@ export interface Orders {
   readonly haltAt?: Step | "message";
   /** Ends the watchdog first, and starts no other. */
   readonly withoutWatchdog?: boolean;
+  /** Default `sweep`: what a killed supervisor leaves is there to be ended. */
+  readonly containment?: Containment;
   /** Runs at a time. Default 1. */
   readonly runs?: number;
   /** A function in place of the command. */
@@ -77,7 +80,7 @@ const watchdog = await ensureWatchdog();
 globalThis.endWatchdog = () => process.kill(watchdog.pid, "SIGKILL");
 say({ watchdog: watchdog.pid });
 const starting = Array.from({ length: orders.runs ?? 1 }, async () => {
-  const run = await spawnAgent({ hooks, prompt: "hello", cwd: orders.cwd, baseEnv: env });
+  const run = await spawnAgent({ hooks, prompt: "hello", cwd: orders.cwd, baseEnv: env, containment: orders.containment ?? "sweep" });
   say({ started: run.id, pid: run.pid, watchdog: watchdog.pid });
   for await (const event of run) {
     if (event.type !== "message") continue;

@@ -3,7 +3,7 @@
 import type { JsonObject } from "../../json.ts";
 import { tomlValue } from "../../render/codex/toml.ts";
 import { startChild } from "../../spawn/child.ts";
-import { sweepTree } from "../../spawn/stop.ts";
+import { endTree } from "../../spawn/stop.ts";
 import { loopbackProvider } from "../provider-env.ts";
 import { endOf } from "./end-of-child.ts";
 import type { Observation } from "./observation.ts";
@@ -25,7 +25,7 @@ export async function playBare(options: PlayOptions): Promise<Observation> {
     child.stdout.resume();
     child.stdin.end(prompt);
     const { code, signal } = await endOf(child, options.signal);
-    await sweepTree({ groupId: child.groupId, marker: stage.root });
+    await endTree(child, stage.root);
     const reason = `exit ${code ?? signal}`;
     return {
       ...seenBy(server),
