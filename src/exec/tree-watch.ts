@@ -11,7 +11,7 @@ export interface TreeWatch {
    * members belong to the tree.
    */
   look(options?: { isGroupOurs?: boolean }): MarkedProcess[];
-  /** True while a living member of the group is known to belong to the tree; also where there is no /proc to tell. */
+  /** True when the last look saw a living member of the group that belongs to the tree; also where there is no /proc to tell. */
   ownsGroup(): boolean;
 }
 
@@ -32,6 +32,7 @@ export function watchTree({
   const known = new Set<string>();
   if (startTime !== undefined) known.add(keyOf({ pid, startTime }));
   const isKnown = (it: ListedProcess) => known.has(keyOf(it));
+  let isOwner = false;
   return {
     look({ isGroupOurs = false } = {}) {
       const processes = listProcesses(procRoot);
@@ -39,14 +40,11 @@ export function watchTree({
       const members = isGroupOurs || inGroup.some(isKnown) ? inGroup : [];
       const roots = [...processes.filter(isKnown), ...members].map((it) => it.pid);
       for (const it of treesOf(roots, processes)) if (it.pid !== process.pid) known.add(keyOf(it));
-      return processes.filter((it) => it.isAlive && isKnown(it));
+      const alive = processes.filter((it) => it.isAlive && isKnown(it));
+      isOwner = processes.length === 0 || alive.some((it) => it.groupId === groupId);
+      return alive;
     },
-    ownsGroup() {
-      const processes = listProcesses(procRoot);
-      return (
-        processes.length === 0 || processes.some((it) => it.isAlive && it.groupId === groupId && isKnown(it))
-      );
-    },
+    ownsGroup: () => isOwner,
   };
 }
 

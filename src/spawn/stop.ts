@@ -108,7 +108,7 @@ export async function sweepTree({
   const known = tree === undefined ? [] : await endWatched(tree, { kill: send });
   const marked = await sweepMarker({ name: RUN_MARKER, value: marker, kill: send, quietLooks: 2 });
   // What the marker led to may have been the parent of what is known.
-  const late = tree === undefined || known.length > 0 ? [] : await endWatched(tree, { kill: send });
+  const late = tree === undefined || marked.found === 0 ? [] : await endWatched(tree, { kill: send });
   const isGroupLeft = await groupStaysAlive(groupId);
   const members = isGroupLeft ? livingMembers(groupId) : [];
   const pids = [...known, ...late, ...marked.survivors].map(({ pid }) => pid);
