@@ -81,10 +81,14 @@ function endOnce(child: ProviderChild, marker: string): Promise<Extinction> {
     : emptyNamespace(namespace, marker).finally(namespace.release);
 }
 
-/** Proven only when the namespace was seen empty and nothing outside carries the marker. */
-async function emptyNamespace(namespace: PidNamespace, marker: string): Promise<Extinction> {
-  const left = await endNamespace(namespace, { kill });
-  const outside = await sweepMarker({ name: RUN_MARKER, value: marker, kill, quietLooks: 2 });
+/** Proven only when the namespace was seen empty and nothing outside carries the marker; else the survivors are named. */
+export async function emptyNamespace(
+  namespace: PidNamespace,
+  marker: string,
+  options: { kill: Kill; deadlineMs?: number } = { kill },
+): Promise<Extinction> {
+  const left = await endNamespace(namespace, options);
+  const outside = await sweepMarker({ name: RUN_MARKER, value: marker, quietLooks: 2, ...options });
   const survivors = [...new Set([...left, ...outside.survivors.map(({ pid }) => pid)])];
   return { state: survivors.length === 0 ? "proven" : "unproven", method: "pidns", survivors };
 }

@@ -3,7 +3,7 @@
 
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { AgentRun, RunResult, SpawnOptions } from "../../src/index.ts";
 import { listenToSteps, type Step } from "../../src/journal/steps.ts";
@@ -183,6 +183,7 @@ describe.skipIf(isSkipped("pid-namespace"))("in a PID namespace", () => {
   test("a run's pid is the agent's own, and a signal to it reaches the agent", async () => {
     const { starting } = await start({ steps: [{ text: "up" }, { sins: ["hang"] }] }, inside);
     const run = await starting;
+    expect(readFileSync(`/proc/${run.pid}/cmdline`, "utf8").split("\0")[0]).toBe(process.execPath);
     for await (const event of run) if (event.type === "message") process.kill(run.pid, "SIGKILL");
     expect(await run.result).toMatchObject({
       outcome: "failed",

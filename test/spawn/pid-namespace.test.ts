@@ -1,5 +1,7 @@
 import { spawn } from "node:child_process";
+import { randomUUID } from "node:crypto";
 import { once } from "node:events";
+import { readdirSync, readlinkSync } from "node:fs";
 import { chmod, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -7,10 +9,19 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { startTimeOf } from "../../src/exec/sweep.ts";
 import { exitInside, type ProviderChild, startChild } from "../../src/spawn/child.ts";
 import { resolveContainment } from "../../src/spawn/containment.ts";
+import { RUN_MARKER } from "../../src/spawn/environment.ts";
 import { type NamespaceRecipe, probe, probePidNamespace } from "../../src/spawn/namespace-recipe.ts";
 import { endNamespace, findNamespace, membersOf } from "../../src/spawn/pid-namespace.ts";
-import { endTree, kill } from "../../src/spawn/stop.ts";
+import { emptyNamespace, endTree, kill } from "../../src/spawn/stop.ts";
 import { isAlive } from "./support.ts";
+
+const linkOf = (file: string) => {
+  try {
+    return readlinkSync(`/proc/self/fd/${file}`);
+  } catch {
+    return ""; // closed meanwhile
+  }
+};
 
 const found = await probePidNamespace();
 const missing = typeof found === "string" ? found : undefined;
@@ -136,14 +147,46 @@ describe.skipIf(missing !== undefined)(
       const namespace = namespaceOf(child);
       expect(await endNamespace(namespace, { kill })).toEqual([]);
       expect(membersOf(namespace.name)).toEqual([]);
-      const next = await startIn("read line");
-      expect(namespaceOf(next).name).not.toBe(namespace.name);
+      const holds = () => readdirSync("/proc/self/fd").some((file) => linkOf(file) === namespace.name);
+      expect(holds()).toBe(true);
+      namespace.release();
+      namespace.release();
+      expect(holds()).toBe(false);
     });
 
     test("with a member that stays is told as such", async () => {
       const { init, cli, ...namespace } = namespaceOf(await startIn("read line"));
       const left = await endNamespace({ ...namespace, init, cli }, { kill: () => {}, deadlineMs: 50 });
       expect(left.sort()).toEqual([init.pid, cli.pid].sort());
+    });
+
+    test("is proven only when it was seen empty and nothing outside carries the marker", async () => {
+      const marker = randomUUID();
+      const child = await startIn("read line");
+      const namespace = namespaceOf(child);
+      const outside = spawn("sleep", ["1000"], {
+        stdio: "ignore",
+        env: { PATH: process.env.PATH, [RUN_MARKER]: marker },
+      });
+      await once(outside, "spawn");
+      const spared = { kill: () => {}, deadlineMs: 50 };
+      const { init, cli } = namespace;
+      const first = await emptyNamespace(namespace, marker, spared);
+      expect(first.state).toBe("unproven");
+      expect([...first.survivors].sort()).toEqual([init.pid, cli.pid, outside.pid].sort());
+      // Empty, but not alone.
+      await endNamespace(namespace, { kill });
+      expect(await emptyNamespace(namespace, marker, spared)).toEqual({
+        state: "unproven",
+        method: "pidns",
+        survivors: [outside.pid],
+      });
+      expect(await emptyNamespace(namespace, marker)).toEqual({
+        state: "proven",
+        method: "pidns",
+        survivors: [],
+      });
+      expect(isAlive(outside.pid as number)).toBe(false);
     });
 
     test("is not signalled when the first process is another by now", async () => {
