@@ -117,6 +117,19 @@ describe.each(modes)("$containment $why", ({ containment }) => {
       },
     );
 
+    test.each([0, 20, 100])("%d ms into codex's preflight settles, and nothing is left", async (ms) => {
+      const abort = new AbortController();
+      listenToSteps((reached) => {
+        if (reached === "broker_opened") setTimeout(() => abort.abort(), ms);
+      });
+      const { starting } = await fakes.start(place, {
+        provider: "codex",
+        script: BUSY,
+        options: { containment, signal: abort.signal, deadlines: { stopMs: 200 } },
+      });
+      await settle(starting);
+    });
+
     test("during a hook settles, and nothing is left", async () => {
       const abort = new AbortController();
       const PreToolUse = async () => {
