@@ -2,6 +2,7 @@
 
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { recoverRuns } from "../../src/index.ts";
+import type { Step } from "../../src/journal/steps.ts";
 import { probePidNamespace } from "../../src/spawn/namespace-recipe.ts";
 import { killAllIn, livingIn } from "../spawn/escape-support.ts";
 import { leftovers, makePlace, type Place } from "../spawn/support.ts";
@@ -63,5 +64,21 @@ describe.skipIf(missing !== undefined)(
       expect(await readExits(place)).toEqual(["lost true"]);
       expect(await leftovers(place)).toEqual([]);
     });
+
+    test.each<Step>(["child_started", "watched", "attested", "tree_gone"])(
+      "killed at %s, without a watchdog, the supervisor leaves no process",
+      async (haltAt) => {
+        const script = { steps: [{ sins: ["leave-child", "leave-child-session"], text: "done" }] } as const;
+        const orders = { containment: "pid-namespace", haltAt, withoutWatchdog: true } as const;
+        supervisor = await startSupervisor(place, build, script, orders);
+        await supervisor.wait("halted");
+        await supervisor.kill();
+        await waitUntil(() => livingIn(place).length === 0, "the end of the namespace");
+        expect(await recoverRuns({ stateDir: stateDirOf(place), env: place.env })).toMatchObject([
+          { state: "recovered" },
+        ]);
+        expect(await leftovers(place)).toEqual([]);
+      },
+    );
   },
 );
