@@ -11,6 +11,8 @@ export interface TreeWatch {
    * members belong to the tree.
    */
   look(options?: { isGroupOurs?: boolean }): MarkedProcess[];
+  /** Takes processes that are known by something else, so that what they have started is found at the next look. */
+  add(processes: readonly MarkedProcess[]): void;
   /** True when the last look saw a living member of the group that belongs to the tree; also where there is no /proc to tell. */
   ownsGroup(): boolean;
 }
@@ -43,6 +45,9 @@ export function watchTree({
       const alive = processes.filter((it) => it.isAlive && isKnown(it));
       isOwner = processes.length === 0 || alive.some((it) => it.groupId === groupId);
       return alive;
+    },
+    add(processes) {
+      for (const it of processes) known.add(keyOf(it));
     },
     ownsGroup: () => isOwner,
   };

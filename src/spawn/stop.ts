@@ -4,7 +4,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { isGroupAlive, signalGroup } from "../exec/process-group.ts";
 import { listProcesses } from "../exec/process-tree.ts";
-import { type Kill, signalIfSame, sweepMarker } from "../exec/sweep.ts";
+import { findByMarker, type Kill, signalIfSame, sweepMarker } from "../exec/sweep.ts";
 import { endWatched, type TreeWatch } from "../exec/tree-watch.ts";
 import type { ProviderAdapter } from "../render/provider.ts";
 import type { ProviderChild } from "./child.ts";
@@ -107,6 +107,8 @@ export async function sweepTree({
   /** @default process.kill */
   kill?: Kill;
 }): Promise<Extinction> {
+  // Their children may have no marker.
+  tree?.add(findByMarker(RUN_MARKER, marker).processes);
   tree?.look();
   if (tree?.ownsGroup() === true) signalGroup(send, groupId, "SIGKILL");
   const known = tree === undefined ? [] : await endWatched(tree, { kill: send });

@@ -8,7 +8,8 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { startTimeOf } from "../../src/exec/sweep.ts";
 import { endWatched, watchTree } from "../../src/exec/tree-watch.ts";
-import { sweepTree } from "../../src/spawn/stop.ts";
+import { startChild } from "../../src/spawn/child.ts";
+import { endTree, sweepTree } from "../../src/spawn/stop.ts";
 import { isAlive } from "../spawn/support.ts";
 
 const kill = (pid: number, signal: NodeJS.Signals) => void process.kill(pid, signal);
@@ -101,6 +102,16 @@ describe.skipIf(process.platform !== "linux")("the end of a watched tree", () =>
     expect(said.map(isAlive)).toEqual([true]);
     expect(await endWatched(tree, { kill })).toEqual([]);
     expect(said.map(isAlive)).toEqual([false]);
+  });
+
+  test("reaches a child without marker that was in the group when the agent exited", async () => {
+    const start = { program: "/bin/sh", env: { PATH: process.env.PATH ?? "" }, cwd: "/" };
+    const child = await startChild({ ...start, argv: ["-c", "env -i sleep 1000 & echo $!"] });
+    const [chunk] = await once(child.stdout, "data");
+    await child.exited;
+    expect(isAlive(Number(String(chunk)))).toBe(true);
+    expect(await endTree(child, "none")).toMatchObject({ state: "swept", survivors: [] });
+    expect(isAlive(Number(String(chunk)))).toBe(false);
   });
 
   test("tells who stays", async () => {

@@ -59,6 +59,10 @@ export const ESCAPES: Readonly<Record<string, Escape>> = {
     leaves: 1,
     isUnderWay: true,
   },
+  "one without the marker below one whose parent has ended": {
+    shell: "(env -i setsid sleep 1000 & exec sleep 1000) & touch up",
+    leaves: 2,
+  },
   "a loop under nohup": {
     shell: "nohup sh -c 'while :; do sleep 0.05; done' >/dev/null 2>&1 & touch up",
     leaves: 1,

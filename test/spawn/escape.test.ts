@@ -4,11 +4,19 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, readFileSync } from "node:fs";
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import type { AgentRun, RunResult, SpawnOptions } from "../../src/index.ts";
+import {
+  type AgentRun,
+  compileAgentHooks,
+  type RunResult,
+  type SpawnOptions,
+  spawnAgent,
+} from "../../src/index.ts";
 import { listenToSteps, type Step } from "../../src/journal/steps.ts";
 import { probePidNamespace } from "../../src/spawn/namespace-recipe.ts";
-import type { FakeScript } from "../../src/testkit/index.ts";
+import { createFakeProvider, type FakeScript } from "../../src/testkit/index.ts";
 import * as fakes from "../testkit/support.ts";
 import { waitUntil } from "../watchdog/support.ts";
 import { ESCAPES, type Escape, KNOWN_HOLE, killAllIn, livingIn } from "./escape-support.ts";
@@ -156,6 +164,35 @@ describe.each(modes)("$containment $why", ({ containment }) => {
     });
   });
 });
+
+test.skipIf(isSkipped("sweep"))(
+  "a child of the agent's own without the marker is noted at the final message",
+  async () => {
+    const script: FakeScript = { steps: [{ text: "done" }] };
+    const { binary } = await createFakeProvider({
+      provider: "claude",
+      script,
+      directory: join(place.home, "fakes"),
+    });
+    const leave = `if (!process.argv.includes("--version"))
+  (await import("node:child_process")).spawn("env", ["-i", "sleep", "1000"], { detached: true, stdio: "ignore" }).unref();`;
+    await writeFile(
+      binary,
+      `${await readFile(binary, "utf8")}`.replace("\nawait run", `\n${leave}\nawait run`),
+    );
+    const hooks = await compileAgentHooks({}, { provider: "claude", cwd: place.cwd, binary, prove: "off" });
+    const run = await spawnAgent({
+      hooks,
+      prompt: "hello",
+      cwd: place.cwd,
+      baseEnv: place.env,
+      containment: "sweep",
+    });
+    expect(livingIn(place).length).toBeGreaterThan(0);
+    expect((await run.result).outcome).toBe("success");
+    expect(livingIn(place)).toEqual([]);
+  },
+);
 
 describe.skipIf(isSkipped("sweep"))("the known hole", () => {
   test("no marker, no parent and a session of its own: the sweep does not find it", async () => {
