@@ -9,6 +9,7 @@ import {
   mkdirSync,
   readdirSync,
   readFileSync,
+  rmSync,
   statSync,
   symlinkSync,
   writeFileSync,
@@ -16,6 +17,7 @@ import {
 import { dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { describe, expect, it } from "vitest";
+import { findCompanions } from "../src/compiler/find-binary.ts";
 import {
   AgentHooksRefused,
   compileAgentHooks,
@@ -26,9 +28,9 @@ import {
 import { matrixDigest } from "../src/prove/matrix/digest.ts";
 import { sealProof } from "../src/prove/proof.ts";
 import { saveProof } from "../src/prove/proof-store.ts";
-import { proofKeyOf } from "../src/prove/prove-binary.ts";
+import { bytesOf, proofKeyOf } from "../src/prove/prove-binary.ts";
 import { identifyFile } from "../src/trust/identity.ts";
-import { resolveNativeBinary } from "./binaries.ts";
+import { resolveNativeBinary, resolveOlderClaude } from "./binaries.ts";
 import { guardTools, onTools } from "./support/guards.ts";
 import { CODEX, makeSite, runGuarded, type Site, TOOL_PATH, touch } from "./support/harness.ts";
 
@@ -60,12 +62,19 @@ async function bridle(site: Site, args: readonly string[], env: Record<string, s
 }
 
 /** An `unshare` that fails, as in a container that forbids namespaces. */
-function withoutNamespaces(site: Site): Record<string, string> {
+const withoutNamespaces = (site: Site) =>
+  unshareThat(site, "echo 'unshare: Operation not permitted' >&2\nexit 1");
+
+function unshareThat(site: Site, source: string): Record<string, string> {
   const folder = join(site.root, "no-unshare");
   mkdirSync(folder);
-  writeFileSync(join(folder, "unshare"), "#!/bin/sh\necho 'unshare: Operation not permitted' >&2\nexit 1\n", {
-    mode: 0o755,
-  });
+  writeFileSync(
+    join(folder, "unshare"),
+    `#!/bin/sh
+${source}
+`,
+    { mode: 0o755 },
+  );
   return { PATH: `${folder}:${dirname(process.execPath)}:${TOOL_PATH}` };
 }
 
@@ -153,6 +162,59 @@ describe("bridle prove", () => {
   });
 });
 
+describe("bridle prove in a bad place", () => {
+  const few = (binary: string) => ["prove", "codex", "--binary", binary, "--json", "--case", "deny-edit"];
+
+  it.each([
+    ["hangs", "sleep 300"],
+    ["prints something else", "echo hello"],
+    ["prints JSON of another kind", "echo '{}'"],
+  ])("goes on without a namespace when unshare %s", async (_what, source) => {
+    const site = makeSite();
+    const told = await bridle(site, few(resolveNativeBinary("codex")), unshareThat(site, source));
+    expect(proofOf(told)).toMatchObject({
+      network: "env",
+      set: "part",
+      cases: [{ verdict: "holds" }, { verdict: "holds" }],
+    });
+    expect(filesBelow(join(site.state, "prove"))).toEqual([]);
+  });
+
+  it.each(["/tmp/bridle-no-place-for-runs", "/proc/nowhere", "/dev/null"])(
+    "refuses a state directory in %s at once, and says nothing about the binary",
+    async (state) => {
+      const site = makeSite();
+      const args = ["prove", "codex", "--binary", resolveNativeBinary("codex")];
+      const told = await bridle(site, args, { XDG_STATE_HOME: state });
+      expect(told).toMatchObject({ code: 78, stdout: "", stderr: expect.stringContaining("run_dir_unsafe") });
+      expect(filesBelow(join(state, "bridle", "proofs"))).toEqual([]);
+      if (state.startsWith("/tmp/")) rmSync(state, { recursive: true, force: true });
+    },
+  );
+
+  it("clears away what a killed prover has left", async () => {
+    const site = makeSite();
+    const left = join(site.state, "prove", `prove-${2 ** 22 + 1}-left`);
+    mkdirSync(join(left, "case-1"), { recursive: true });
+    await bridle(site, few(resolveNativeBinary("codex")));
+    expect(existsSync(left)).toBe(false);
+  });
+
+  it("does not take a part of the cases for a proof", async () => {
+    const site = makeSite();
+    const told = await bridle(site, [
+      "prove",
+      "claude",
+      "--binary",
+      resolveOlderClaude(),
+      "--case",
+      "handler-missing",
+    ]);
+    expect(told.stdout).toContain("this proves nothing and is not kept");
+    expect(told.stdout).not.toContain("Proven");
+  });
+});
+
 /** A copy of codex with one more byte: the same program, another binary. */
 function otherBytes(site: Site): string {
   const original = resolveNativeBinary("codex");
@@ -206,6 +268,24 @@ describe("compile", () => {
     expect(changed.issues).toMatchObject([{ code: "provider_unproven" }]);
   });
 
+  it("takes a binary with another program beside it for another binary", async () => {
+    const site = makeSite();
+    const folder = join(site.root, "swapped");
+    mkdirSync(folder);
+    const original = resolveNativeBinary("codex");
+    copyFileSync(original, join(folder, "codex"));
+    writeFileSync(join(folder, "codex-code-mode-host"), "#!/bin/sh\nexit 1\n", { mode: 0o755 });
+    const options = { provider: "codex", cwd: site.project, prove: "require" } as const;
+    const shipped = await compileAgentHooks(gate(site), {
+      ...options,
+      binary: original,
+      proofDir: join(site.root, "none"),
+    });
+    expect(shipped.describe()).toMatchObject({ prove: "proven", proof: { source: "shipped" } });
+    const swapped = compileAgentHooks(gate(site), { ...options, binary: join(folder, "codex") });
+    expect((await refusalOf(swapped)).issues).toMatchObject([{ code: "provider_unproven" }]);
+  });
+
   it("needs no proof for what does not block", async () => {
     const site = makeSite();
     const hooks = { SessionEnd: [{ hooks: [{ type: "function" as const, handler: () => undefined }] }] };
@@ -255,7 +335,9 @@ async function recordWith(
   parts: Record<string, Partial<ProvenCase>>,
 ): Promise<void> {
   const identity = await identifyFile(resolveNativeBinary(provider));
-  const key = proofKeyOf({ provider, identity, version: "0.171.0" }, { digest: await matrixDigest() });
+  const companions = await findCompanions(provider, identity.path);
+  const bytes = { provider, identity, version: "0.171.0", companions };
+  const key = proofKeyOf(bytes, { digest: await matrixDigest() });
   const cases = Object.entries(parts).map(
     ([id, part]): ProvenCase => ({
       id,
@@ -276,7 +358,7 @@ async function recordWith(
     format: 1,
     provider,
     version: "0.171.0",
-    binary: { sha256: identity.sha256, size: identity.size },
+    binary: bytesOf(bytes),
     platform: key.platform,
     profile: key.profile,
     bridle: key.bridle,

@@ -258,14 +258,14 @@ describe("a record", () => {
     chmodSync(binary, 0o755);
     const identity = await identifyFile(binary);
     const key = proofKeyOf(
-      { provider: "codex", identity, version: "0.171.0" },
+      { provider: "codex", identity, version: "0.171.0", companions: [] },
       { digest: await matrixDigest() },
     );
     const part = { set: "core", network: "env", durationMs: 1, version: "0.171.0", format: 1 } as const;
     const proof = sealProof({
       ...part,
       provider: "codex",
-      binary: { sha256: identity.sha256, size: identity.size },
+      binary: { sha256: identity.sha256, size: identity.size, companions: [] },
       platform: key.platform,
       profile: key.profile,
       bridle: key.bridle,

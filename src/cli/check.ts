@@ -2,7 +2,13 @@
 
 import type { Command } from "commander";
 import type { Provider } from "../index.ts";
-import { addCompileOptions, type CompileFlags, compileFile, parseProvider } from "./compile-file.ts";
+import {
+  addCompileOptions,
+  type CompileFlags,
+  compileFile,
+  describeProofOf,
+  parseProvider,
+} from "./compile-file.ts";
 
 export function addCheckCommand(program: Command): void {
   addCompileOptions(program.command("check"))
@@ -24,6 +30,7 @@ export function addCheckCommand(program: Command): void {
           process.stdout.write(
             `ok: ${entries.length} hook(s) for ${provider} ${providerVersion}, digest ${digest.slice(0, 16)}\n`,
           );
+          process.stdout.write(`  proof: ${describeProofOf(description)}\n`);
           for (const { id, matcher, program: runs, timeoutMs, onFailure } of entries) {
             process.stdout.write(
               `  ${id}  ${matcher ?? "*"}  ${runs}  ${timeoutMs} ms  on_failure ${onFailure}\n`,

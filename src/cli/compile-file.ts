@@ -6,6 +6,7 @@ import { type Command, InvalidArgumentError, Option } from "commander";
 import {
   AgentHooksRefused,
   compileAgentHooks,
+  type HookDescription,
   loadDeclaration,
   type Provider,
   type RenderedHooks,
@@ -82,4 +83,11 @@ export function chooseFile(named: string | undefined, cwd: string): string {
       hint: "pass --hooks FILE or write this file",
     },
   ]);
+}
+
+/** Which proof a token rests on, in one line. */
+export function describeProofOf({ prove, proof }: HookDescription): string {
+  if (proof === undefined)
+    return prove === "off" ? "off: this binary is taken on trust" : "not needed: nothing declared blocks";
+  return `${proof.source} record ${proof.digest.slice(0, 16)}, ${proof.provedAt}, network ${proof.network}`;
 }

@@ -2,15 +2,14 @@
 
 import { resolve } from "node:path";
 import type { Command } from "commander";
+import { createRedactor, escapeForTerminal, explain, listAmbient, type Provider } from "../index.ts";
 import {
-  createRedactor,
-  escapeForTerminal,
-  explain,
-  type HookDescription,
-  listAmbient,
-  type Provider,
-} from "../index.ts";
-import { addCompileOptions, type CompileFlags, compileFile, parseProvider } from "./compile-file.ts";
+  addCompileOptions,
+  type CompileFlags,
+  compileFile,
+  describeProofOf,
+  parseProvider,
+} from "./compile-file.ts";
 
 export function addExplainCommand(program: Command): void {
   addCompileOptions(program.command("explain"))
@@ -36,7 +35,7 @@ export function addExplainCommand(program: Command): void {
         }
         const lines = [
           `program    ${shown.program}`,
-          `proof      ${describeProof(shown.token)}`,
+          `proof      ${describeProofOf(shown.token)}`,
           `preflight  ${shown.preflight}`,
           "arguments",
           ...shown.why.map(({ arg, why }) => `  ${arg}\n      ${why}`),
@@ -56,10 +55,4 @@ export function addExplainCommand(program: Command): void {
         process.stdout.write(`${escapeForTerminal(lines.join("\n"))}\n`);
       },
     );
-}
-
-function describeProof({ prove, proof }: HookDescription): string {
-  if (proof === undefined)
-    return prove === "off" ? "off: this binary is taken on trust" : "not needed: nothing declared blocks";
-  return `${proof.source} record ${proof.digest.slice(0, 16)}, ${proof.provedAt}, network ${proof.network}`;
 }

@@ -23,7 +23,7 @@ const program = new Command("bridle")
     `
 Exit codes:
   0   success
-  1   the agent failed, or its prompt was blocked
+  1   the agent failed, or its prompt was blocked; prove: a required answer is not yes
   64  usage error
   70  internal error
   75  timed out or interrupted
@@ -37,6 +37,13 @@ addExplainCommand(program);
 addPsCommand(program);
 addStopCommand(program);
 addRecoverCommand(program);
+
+// A reader that went away is not our fault; a full disk is, and must not look like a success.
+process.stdout.on("error", (error: NodeJS.ErrnoException) => {
+  if (error.code === "EPIPE") return;
+  process.stderr.write(`bridle: stdout: ${error.message}\n`);
+  process.exitCode = EXIT_CODES.internal;
+});
 
 try {
   await program.parseAsync();

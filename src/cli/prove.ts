@@ -35,12 +35,19 @@ export function addProveCommand(program: Command): void {
     .option("--binary <path>", "the agent's binary (default: found on PATH)")
     .option("--all", "the whole matrix instead of what a blocking guard relies on")
     .option("--case <id...>", "only these cases; the result is not kept")
-    .option("--jobs <n>", "cases at a time", parseJobs)
+    .option(
+      "--jobs <n>",
+      "cases at a time, 1 to 64 (default: one more than processors, at most 6)",
+      parseJobs,
+    )
     .option("--compare <old-and-new...>", "two records: shows what changed, runs nothing")
     .option("--json", "one JSON object on stdout")
     .addHelpText(
       "after",
       `
+Each answer ends with the rules it shows: sections of docs/PROFILE.md, differences between the agents (Dv1-*) and
+measured facts (C-* in docs/providers/claude.md, X-* in docs/providers/codex.md).
+
 Examples:
   bridle prove codex
   bridle prove claude --binary ./claude --all --json > new.json
@@ -103,7 +110,7 @@ const INDENT = " ".repeat(9);
 
 /** The table for a terminal, one string a line. */
 export function describeProof(proof: Proof, path: string | undefined): string[] {
-  const { provider, version, cases, durationMs, network, set, platform } = proof;
+  const { provider, version, cases, durationMs, network, platform } = proof;
   const rows = cases.flatMap((item) => {
     const { required, verdict, title, rule, observed, because } = item;
     const mark = required || verdict === "holds" ? MARKS[verdict] : "no";
@@ -128,13 +135,26 @@ export function describeProof(proof: Proof, path: string | undefined): string[] 
     ...rows,
     "",
     `${required.length - broken.length} of ${required.length} required answers are yes${known > 0 ? `; ${known} known gap(s), marked "no", are not required` : ""}. ${seconds} s, ${where}.`,
-    broken.length === 0
-      ? set === "core"
-        ? `Proven: this binary can be given blocking guards.`
-        : `Proven: the whole matrix holds for this binary.`
-      : `Not proven: blocking guards are refused for this binary (${broken.map(({ id }) => id).join(", ")}).`,
+    conclude(proof, broken),
     ...(path === undefined ? [] : [`Record: ${path}`]),
   ];
+}
+
+/** What the answers mean, in one line. A part of the cases, or one that could not be tried, proves nothing. */
+function conclude({ provider, set, cases }: Proof, broken: readonly ProvenCase[]): string {
+  const names = [...new Set(broken.map((item) => nameOf(item, provider)))].join(", ");
+  if (set === "part")
+    return `Only ${cases.length} case(s) were run: this proves nothing and is not kept. Run it without --case.`;
+  const unclear = broken.filter(({ core, verdict }) => core && verdict === "unclear");
+  if (unclear.length > 0)
+    return `Not decided: ${names} could not be tried. Nothing was put on record; try again.`;
+  if (broken.some(({ core }) => core))
+    return `Not proven: blocking guards are refused for this binary (${names}).`;
+  if (broken.length > 0)
+    return `Proven for blocking guards; outside of that the binary does not hold ${names}.`;
+  return set === "core"
+    ? "Proven: this binary can be given blocking guards. `bridle run` goes by this record; nothing more is to be done."
+    : "Proven: the whole matrix holds for this binary.";
 }
 
 function nameOf({ id, column }: Pick<ProvenCase, "id" | "column">, provider: Provider): string {
@@ -145,8 +165,11 @@ async function compareFiles(files: readonly string[], json: boolean, command: Co
   const [older, newer, ...more] = files;
   if (older === undefined || newer === undefined || more.length > 0)
     return command.error("error: --compare takes two files: OLD NEW");
-  const comparison = compareProofs(await readProof(older), await readProof(newer));
-  const { before, after, changes, unchanged } = comparison;
+  const [from, to] = [await readProof(older), await readProof(newer)];
+  if (from.provider !== to.provider)
+    return command.error(`error: ${older} is of ${from.provider}, ${newer} of ${to.provider}`);
+  const comparison = compareProofs(from, to);
+  const { before, after, changes, onlyInOne, unchanged } = comparison;
   const worse = changes.filter(({ change }) => change === "worse");
   if (worse.length > 0) process.exitCode = EXIT_CODES.failed;
   if (json) {
@@ -156,6 +179,11 @@ async function compareFiles(files: readonly string[], json: boolean, command: Co
   const lines = [
     `${before.provider} ${before.version} -> ${after.version} (${after.platform})`,
     ...(before.matrix === after.matrix ? [] : ["The two records were made with different matrices."]),
+    ...(before.set === after.set
+      ? []
+      : [
+          `${older} holds the set "${before.set}", ${newer} "${after.set}": ${onlyInOne} case(s) are in one only and were left out.`,
+        ]),
     ...changes.map(describeChange),
     `${changes.length} case(s) changed, ${worse.length} for the worse; ${unchanged} are the same.`,
   ];

@@ -3,12 +3,12 @@
 import { AgentHooksRefused, createRedactor, formatIssue, toOneLine } from "../index.ts";
 import { EXIT_CODES } from "./exit-codes.ts";
 
-/** A signal came before the agent had started. */
+/** A signal, or the loss of stdout, came before there was a result. */
 export class RunInterrupted extends Error {
   override readonly name = "RunInterrupted";
 
   constructor(cause: string) {
-    super(`${cause} before the agent had started`);
+    super(`${cause} before there was a result`);
   }
 }
 

@@ -10,7 +10,7 @@ import { CANARY_EVENT, capabilityOf, type EventName, PROVIDERS, type Provider } 
 import type { ProofProgress } from "../prove/prove-binary.ts";
 import { adapterFor } from "../render/registry.ts";
 import { deadlineFor, HOOK_TIMEOUT_SECONDS } from "./deadlines.ts";
-import { findProviderBinary } from "./find-binary.ts";
+import { findCompanions, findProviderBinary } from "./find-binary.ts";
 import type { CompiledEntry, EventDeadline, FileIdentity, HookPlan, ProviderBinary } from "./plan.ts";
 import { decideProof } from "./proof-gate.ts";
 import { absolutePath, pathOutside, resolveCommand } from "./resolve-command.ts";
@@ -186,7 +186,7 @@ async function probeBinary(
     const version =
       versions.get(key) ?? (await adapterFor(provider).probe(identity.path, { isNamed })).version;
     versions.set(key, version);
-    return { provider, identity, version };
+    return { provider, identity, version, companions: await findCompanions(provider, identity.path) };
   } catch (error) {
     if (!(error instanceof AgentHooksRefused)) throw error;
     issues.push(...error.issues);

@@ -1,6 +1,7 @@
 // Finds the provider's binary and, behind an npm wrapper, the native one: the wrapper stays in between and outlives signals
 // (docs/providers/codex.md, wrapper row).
 
+import { existsSync } from "node:fs";
 import { realpath } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import fastGlob from "fast-glob";
@@ -24,8 +25,8 @@ export async function findProviderBinary(
   const named = binary === undefined ? provider : resolve(cwd, binary);
   const found = await findProgram(named, { root: cwd, path });
   if (found === undefined) {
-    const message = binary === undefined ? `no ${provider} on PATH (${path})` : `no file at ${named}`;
-    const hint = `install ${provider}, or pass its native binary`;
+    const message = binary === undefined ? `no ${provider} on PATH (${path})` : `no program at ${named}`;
+    const hint = `install ${provider}, or pass its native binary: a regular file that may be executed`;
     throw new AgentHooksRefused([{ code: "provider_not_found", path: "binary", message, hint }]);
   }
   const real = await realpath(found);
@@ -46,4 +47,20 @@ async function nativeBehind(provider: Provider, wrapper: string): Promise<string
     if (match !== undefined) return match;
   }
   return undefined;
+}
+
+/** Programs that a provider keeps beside its binary: codex runs the tools of code mode in one (docs/providers/codex.md X-53). */
+const COMPANIONS: Readonly<Record<Provider, readonly string[]>> = {
+  claude: [],
+  codex: ["codex-code-mode-host"],
+};
+
+/** Identities of those that are there. */
+export async function findCompanions(provider: Provider, binaryPath: string): Promise<FileIdentity[]> {
+  const found: FileIdentity[] = [];
+  for (const name of COMPANIONS[provider]) {
+    const path = join(dirname(binaryPath), name);
+    if (existsSync(path)) found.push(await identifyFile(path));
+  }
+  return found;
 }

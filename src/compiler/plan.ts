@@ -2,7 +2,7 @@
 
 import type { FunctionEntry } from "../declaration/types.ts";
 import type { EventName, Provider } from "../profile/events.ts";
-import type { Downgrade } from "../prove/proof.ts";
+import type { Downgrade, Proof } from "../prove/proof.ts";
 
 /** Identity of a file at compile time: re-checked before each use, re-hashed when any cheap field differs. */
 export interface FileIdentity {
@@ -57,6 +57,8 @@ export interface ProviderBinary {
   readonly identity: FileIdentity;
   /** As the binary itself says, for example `2.1.332`. */
   readonly version: string;
+  /** Programs that it starts from beside itself and that run tools: part of what is proven and checked. */
+  readonly companions: readonly FileIdentity[];
 }
 
 /** `not_needed`: nothing declared blocks. `off`: the caller wanted no proof. */
@@ -69,7 +71,9 @@ export interface ProofSummary {
   readonly source: "shipped" | "stored" | "ran";
   readonly network: "netns" | "env";
   readonly provedAt: string;
-  readonly set: "core" | "all";
+  readonly set: Proof["set"];
+  /** Why a record on this machine was passed over. */
+  readonly ignored?: string;
 }
 
 export interface HookPlan {

@@ -3,7 +3,7 @@
 import type { Issue } from "../errors.ts";
 import { capabilityOf, type EventName } from "../profile/events.ts";
 import { matrixDigest } from "../prove/matrix/digest.ts";
-import { type Downgrade, judgeProof, type Proof } from "../prove/proof.ts";
+import { type Downgrade, isConclusive, judgeProof, type Proof, type ProvenCase } from "../prove/proof.ts";
 import {
   loadProof,
   loadShippedProof,
@@ -41,23 +41,30 @@ export async function decideProof(options: ProofGateOptions): Promise<ProofDecis
   if (isFake(options.binary)) return { prove: "off", ...nothing, issues: [fakeIssue(options.binary)] };
   const found = await findProof(options);
   if ("issue" in found) return { prove: "proven", ...nothing, issues: [found.issue] };
-  const { proof, source } = found;
-  const { disproven, downgrades } = judgeProof(proof, events);
-  const summary = {
-    digest: proof.digest,
-    source,
-    network: proof.network,
-    provedAt: proof.provedAt,
-    set: proof.set,
-  };
-  const issues = disproven.map(
-    ({ id, column, title, observed }): Issue => ({
-      code: "provider_disproven",
+  const { proof, source, ignored } = found;
+  const { disproven, unclear, downgrades } = judgeProof(proof, events);
+  const { digest, network, provedAt, set } = proof;
+  const summary = { digest, source, network, provedAt, set, ...(ignored === undefined ? {} : { ignored }) };
+  const toIssue =
+    (code: "provider_disproven" | "provider_unproven", says: string, hint: string) =>
+    ({ id, column, title, observed }: ProvenCase): Issue => ({
+      code,
       path: `binary: ${id}`,
-      message: `${proof.provider} ${proof.version} does not hold "${title}" (${column}): ${observed}`,
-      hint: `see \`bridle prove ${proof.provider}\`; use a version that holds it`,
-    }),
-  );
+      message: `${proof.provider} ${proof.version} ${says} "${title}" (${column}): ${observed}`,
+      hint,
+    });
+  const issues = [
+    ...disproven.map(
+      toIssue(
+        "provider_disproven",
+        "does not hold",
+        `see \`bridle prove ${proof.provider}\`; use a version that holds it`,
+      ),
+    ),
+    ...unclear.map(
+      toIssue("provider_unproven", "could not be tried for", "nothing was put on record: try again"),
+    ),
+  ];
   return { prove: "proven", proof: summary, downgrades, issues };
 }
 
@@ -76,16 +83,23 @@ function fakeIssue({ provider, identity }: ProviderBinary): Issue {
   };
 }
 
-type Found = { readonly proof: Proof; readonly source: ProofSummary["source"] } | { readonly issue: Issue };
+type Found =
+  | {
+      readonly proof: Proof;
+      readonly source: ProofSummary["source"];
+      /** Why a record on this machine was passed over. */
+      readonly ignored: string | undefined;
+    }
+  | { readonly issue: Issue };
 
 async function findProof({ binary, prove, proofDir, onProve, signal }: ProofGateOptions): Promise<Found> {
   const directory = proofDir ?? proofDirectory();
   const key = proofKeyOf(binary, { digest: await matrixDigest() });
   // What was seen on this machine outweighs what came with the package.
   const stored = await loadProof(directory, key);
-  if (stored.proof !== undefined) return { proof: stored.proof, source: "stored" };
+  if (stored.proof !== undefined) return { proof: stored.proof, source: "stored", ignored: undefined };
   const shipped = await loadShippedProof(key);
-  if (shipped.proof !== undefined) return { proof: shipped.proof, source: "shipped" };
+  if (shipped.proof !== undefined) return { proof: shipped.proof, source: "shipped", ignored: stored.reason };
   const { provider, version, identity } = binary;
   if (prove === "require") {
     const reason = stored.reason === undefined ? "" : `: ${stored.reason}`;
@@ -96,13 +110,14 @@ async function findProof({ binary, prove, proofDir, onProve, signal }: ProofGate
   }
   return withProofLock(directory, key, async (): Promise<Found> => {
     const meanwhile = await loadProof(directory, key);
-    if (meanwhile.proof !== undefined) return { proof: meanwhile.proof, source: "stored" };
+    if (meanwhile.proof !== undefined)
+      return { proof: meanwhile.proof, source: "stored", ignored: undefined };
     const proof = await proveBinary({
       binary,
       ...(onProve === undefined ? {} : { onProgress: onProve }),
       ...(signal === undefined ? {} : { signal }),
     });
-    await saveProof(directory, key, proof);
-    return { proof, source: "ran" };
+    if (isConclusive(proof)) await saveProof(directory, key, proof);
+    return { proof, source: "ran", ignored: stored.reason };
   });
 }

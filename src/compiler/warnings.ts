@@ -4,12 +4,23 @@ import type { HookPlan } from "./plan.ts";
 import { guardsShell } from "./shell-guard.ts";
 
 export interface CompileWarning {
-  readonly code: "hole_write_stdin";
+  readonly code: "hole_write_stdin" | "proof_ignored";
   readonly message: string;
 }
 
 /** Warnings of a plan, in a fixed order. */
-export function listWarnings(plan: Pick<HookPlan, "entries" | "provider">): CompileWarning[] {
+export function listWarnings(plan: Pick<HookPlan, "entries" | "provider" | "proof">): CompileWarning[] {
+  return [...ignoredProof(plan), ...untypedShell(plan)];
+}
+
+/** A record of this machine that does not count may have been one that spoke against the binary. */
+function ignoredProof({ proof }: Pick<HookPlan, "proof">): CompileWarning[] {
+  if (proof?.ignored === undefined) return [];
+  const message = `a proof on this machine does not count (${proof.ignored}); the ${proof.source} one was used`;
+  return [{ code: "proof_ignored", message }];
+}
+
+function untypedShell(plan: Pick<HookPlan, "entries" | "provider">): CompileWarning[] {
   // What is typed into a process that runs already asks no hook (X-23); without a terminal there is nothing to type into (X-49).
   if (plan.provider !== "codex" || !guardsShell(plan)) return [];
   return [

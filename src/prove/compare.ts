@@ -14,9 +14,11 @@ export interface CaseChange {
 }
 
 export interface ProofComparison {
-  readonly before: Pick<Proof, "provider" | "version" | "platform" | "matrix">;
-  readonly after: Pick<Proof, "provider" | "version" | "platform" | "matrix">;
+  readonly before: Pick<Proof, "provider" | "version" | "platform" | "matrix" | "set">;
+  readonly after: Pick<Proof, "provider" | "version" | "platform" | "matrix" | "set">;
   readonly changes: readonly CaseChange[];
+  /** Cases that only one of the two tried because their sets differ: no change of the CLI. */
+  readonly onlyInOne: number;
   /** Cases that are the same in both. */
   readonly unchanged: number;
 }
@@ -29,8 +31,16 @@ export function compareProofs(before: Proof, after: Proof): ProofComparison {
   const older = new Map(before.cases.map((item) => [keyOf(item), item]));
   const newer = new Map(after.cases.map((item) => [keyOf(item), item]));
   const keys = [...new Set([...older.keys(), ...newer.keys()])];
-  const changes = keys.flatMap((key) => changeOf(older.get(key), newer.get(key)));
-  return { before: head(before), after: head(after), changes, unchanged: keys.length - changes.length };
+  const sameSet = before.set === after.set;
+  const compared = keys.filter((key) => sameSet || (older.has(key) && newer.has(key)));
+  const changes = compared.flatMap((key) => changeOf(older.get(key), newer.get(key)));
+  return {
+    before: head(before),
+    after: head(after),
+    changes,
+    onlyInOne: keys.length - compared.length,
+    unchanged: compared.length - changes.length,
+  };
 }
 
 function changeOf(before: ProvenCase | undefined, after: ProvenCase | undefined): CaseChange[] {
@@ -53,6 +63,6 @@ function part(item: ProvenCase | undefined) {
   return { verdict, observed, required };
 }
 
-function head({ provider, version, platform, matrix }: Proof) {
-  return { provider, version, platform, matrix };
+function head({ provider, version, platform, matrix, set }: Proof) {
+  return { provider, version, platform, matrix, set };
 }

@@ -1,13 +1,15 @@
 // Where proofs are kept: one 0600 file a key in the state directory, written whole, one prover at a time. What cannot be trusted
 // counts as absent. The package ships proofs of the pinned versions beside it.
 
-import { lstat, mkdir, open, readdir, readFile, rename, rm } from "node:fs/promises";
+import { lstat, open, readdir, readFile, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import lockfile from "proper-lockfile";
+import { AgentHooksRefused } from "../errors.ts";
 import { isJsonObject } from "../json.ts";
+import { makeDirectories } from "../make-directories.ts";
 import { stateDirectory } from "../receipts/writer.ts";
-import { isIntact, type Proof, type ProofKey, proofSchema } from "./proof.ts";
+import { bytesDigest, isIntact, type Proof, type ProofKey, proofSchema } from "./proof.ts";
 
 export const SHIPPED_PROOFS = fileURLToPath(new URL("../../proofs/", import.meta.url));
 
@@ -69,6 +71,7 @@ async function readProof(path: string, key: ProofKey, forbiddenMode: number): Pr
     const { data: proof } = proofSchema.safeParse(json);
     if (proof === undefined) return absent("does not have the shape of a proof");
     if (!isIntact(proof)) return absent("was changed after it was written");
+    if (proof.set === "part") return absent("holds only a part of the cases");
     if (!isAbout(proof, key)) return absent("is about something else");
     if (Date.parse(proof.provedAt) > Date.now() + CLOCK_SKEW_MS)
       return absent(`is dated ${proof.provedAt}, in the future`);
@@ -82,7 +85,7 @@ async function readProof(path: string, key: ProofKey, forbiddenMode: number): Pr
 function isAbout({ provider, binary, platform, profile, bridle, matrix }: Proof, key: ProofKey): boolean {
   return (
     provider === key.provider &&
-    binary.sha256 === key.sha256 &&
+    bytesDigest(binary) === key.sha256 &&
     platform === key.platform &&
     profile === key.profile &&
     bridle === key.bridle &&
@@ -90,11 +93,19 @@ function isAbout({ provider, binary, platform, profile, bridle, matrix }: Proof,
   );
 }
 
+async function prepareDirectory(directory: string): Promise<void> {
+  await makeDirectories(directory).catch((cause: Error) => {
+    const message = `${directory} cannot be made: ${cause.message}`;
+    const hint = "set XDG_STATE_HOME to a folder that you may write";
+    throw new AgentHooksRefused([{ code: "run_dir_unsafe", path: "proofs", message, hint }], { cause });
+  });
+}
+
 /** Writes the whole file or nothing. Returns its path. */
 export async function saveProof(directory: string, key: ProofKey, proof: Proof): Promise<string> {
   const path = proofPath(directory, key);
   const draft = `${path}.${process.pid}.${Date.now()}.tmp`;
-  await mkdir(directory, { recursive: true, mode: 0o700 });
+  await prepareDirectory(directory);
   try {
     const file = await open(draft, "wx", 0o600);
     try {
@@ -117,7 +128,7 @@ export async function withProofLock<T>(
   key: ProofKey,
   prove: () => Promise<T>,
 ): Promise<T> {
-  await mkdir(directory, { recursive: true, mode: 0o700 });
+  await prepareDirectory(directory);
   const every = 500;
   const release = await lockfile.lock(proofPath(directory, key), {
     realpath: false,

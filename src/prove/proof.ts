@@ -36,7 +36,12 @@ export const proofSchema = z.strictObject({
   provider: z.enum(PROVIDERS as [Provider, ...Provider[]]),
   /** As the binary itself says. */
   version: z.string(),
-  binary: z.strictObject({ sha256, size: z.number() }),
+  binary: z.strictObject({
+    sha256,
+    size: z.number(),
+    /** Programs beside it that run tools. */
+    companions: z.array(z.strictObject({ name: z.string(), sha256 })),
+  }),
   /** `linux-x64` and the like. */
   platform: z.string(),
   profile: z.string(),
@@ -44,8 +49,8 @@ export const proofSchema = z.strictObject({
   bridle: z.string(),
   /** Digest of the matrix's files. */
   matrix: sha256,
-  /** `core`: what a blocking hook relies on. `all`: the whole matrix. */
-  set: z.enum(["core", "all"]),
+  /** `core`: what a blocking hook relies on. `all`: the whole matrix. `part`: cases that somebody named; proves nothing. */
+  set: z.enum(["core", "all", "part"]),
   /** `netns`: in a network namespace with nothing but loopback. `env`: loopback addresses and dead proxies. */
   network: z.enum(["netns", "env"]),
   provedAt: z.iso.datetime(),
@@ -59,11 +64,19 @@ export type Proof = z.infer<typeof proofSchema>;
 /** What a proof is about. */
 export interface ProofKey {
   readonly provider: Provider;
+  /** Over the bytes of the binary and of its companions. */
   readonly sha256: string;
   readonly platform: string;
   readonly profile: string;
   readonly bridle: string;
   readonly matrix: string;
+}
+
+/** One digest for all bytes that a proof is about. */
+export function bytesDigest({ sha256, companions }: Pick<Proof["binary"], "sha256" | "companions">): string {
+  if (companions.length === 0) return sha256;
+  const text = companions.map((it) => `${it.name} ${it.sha256}`).join("\n");
+  return createHash("sha256").update(`${sha256}\n${text}`).digest("hex");
 }
 
 export function sealProof(proof: Omit<Proof, "digest">): Proof {
@@ -101,18 +114,30 @@ export interface Downgrade {
 }
 
 export interface ProofJudgement {
-  /** Required cases that do not hold and for which there is no stricter form. Empty: proven. */
+  /** Required cases that do not hold and for which there is no stricter form. */
   readonly disproven: readonly ProvenCase[];
+  /** Required cases that could not be judged: they speak neither for nor against the binary. With none of both it is proven. */
+  readonly unclear: readonly ProvenCase[];
   readonly downgrades: readonly Downgrade[];
+}
+
+/** Worth keeping: no required core case was left unclear. Without one a record would speak against a binary for what the machine did. */
+export function isConclusive({ cases }: Proof): boolean {
+  return !cases.some(({ core, required, verdict }) => core && required && verdict === "unclear");
 }
 
 /** Holds a proof against the events somebody relies on. A stricter form counts only when its own cases hold. */
 export function judgeProof({ cases }: Proof, events: readonly string[]): ProofJudgement {
   const disproven: ProvenCase[] = [];
+  const unclear: ProvenCase[] = [];
   const because = new Map<Downgrade["name"], Set<string>>();
   for (const item of cases) {
     const matters = item.event === "any" || events.includes(item.event);
     if (!item.core || !item.required || item.verdict === "holds" || !matters) continue;
+    if (item.verdict === "unclear") {
+      unclear.push(item);
+      continue;
+    }
     const { downgrade } = item;
     const isProven = downgrade?.proven_by.every((id) =>
       cases.some((it) => it.id === id && it.column === item.column && it.verdict === "holds"),
@@ -121,5 +146,5 @@ export function judgeProof({ cases }: Proof, events: readonly string[]): ProofJu
     else because.set(downgrade.to, (because.get(downgrade.to) ?? new Set()).add(item.id));
   }
   const downgrades = [...because].map(([name, ids]) => ({ name, because: [...ids] }));
-  return { disproven, downgrades };
+  return { disproven, unclear, downgrades };
 }

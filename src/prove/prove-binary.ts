@@ -1,18 +1,21 @@
 // Proves one binary: starts the worker, gathers its results into a record, keeps it.
 
 import { randomUUID } from "node:crypto";
-import { mkdir, readdir, rm, stat } from "node:fs/promises";
+import { readdir, rm } from "node:fs/promises";
 import { availableParallelism } from "node:os";
-import { join } from "node:path";
+import { basename, join } from "node:path";
+import { checkPlace } from "../broker/run-directory-place.ts";
 import type { ProviderBinary } from "../compiler/plan.ts";
+import { AgentHooksRefused } from "../errors.ts";
 import { signalGroup } from "../exec/process-group.ts";
+import { makeDirectories } from "../make-directories.ts";
 import { stateDirectory } from "../receipts/writer.ts";
 import { endTree, kill } from "../spawn/stop.ts";
 import { VERSION } from "../version.ts";
 import { loadMatrix, type Matrix } from "./matrix/load.ts";
 import type { CaseResult } from "./matrix/run-case.ts";
 import type { MatrixCase } from "./matrix/schema.ts";
-import { PROOF_FORMAT, type Proof, type ProofKey, type ProvenCase, sealProof } from "./proof.ts";
+import { bytesDigest, PROOF_FORMAT, type Proof, type ProofKey, type ProvenCase, sealProof } from "./proof.ts";
 import { startWorker, type Worker } from "./start-worker.ts";
 import type { Job } from "./worker.ts";
 
@@ -40,10 +43,19 @@ export interface ProveBinaryOptions {
   readonly env?: NodeJS.ProcessEnv;
 }
 
-export function proofKeyOf({ provider, identity }: ProviderBinary, matrix: Pick<Matrix, "digest">): ProofKey {
+/** The bytes that a proof of this binary is about. */
+export function bytesOf({ identity, companions }: ProviderBinary): Proof["binary"] {
   return {
-    provider,
     sha256: identity.sha256,
+    size: identity.size,
+    companions: companions.map(({ path, sha256 }) => ({ name: basename(path), sha256 })),
+  };
+}
+
+export function proofKeyOf(binary: ProviderBinary, matrix: Pick<Matrix, "digest">): ProofKey {
+  return {
+    provider: binary.provider,
+    sha256: bytesDigest(bytesOf(binary)),
     platform: `${process.platform}-${process.arch}`,
     profile: PROFILE_VERSION,
     bridle: VERSION,
@@ -59,13 +71,12 @@ export async function proveBinary(options: ProveBinaryOptions): Promise<Proof> {
   const matrix = await loadMatrix();
   const key = proofKeyOf(binary, matrix);
   const parent = join(stateDirectory(options.env), "prove");
-  await removeAbandoned(parent);
-  const marker = `prove-${randomUUID()}`;
+  const marker = `prove-${process.pid}-${randomUUID()}`;
   const scratch = join(parent, marker);
-  await mkdir(scratch, { recursive: true, mode: 0o700 });
+  await prepareScratch(parent, scratch, options.env ?? process.env);
   try {
     signal?.throwIfAborted();
-    const worker = await startWorker(scratch, marker);
+    const worker = await startWorker(scratch, marker, signal);
     const job: Job = {
       provider: binary.provider,
       binary: binary.identity.path,
@@ -80,12 +91,12 @@ export async function proveBinary(options: ProveBinaryOptions): Promise<Proof> {
       format: PROOF_FORMAT,
       provider: binary.provider,
       version: binary.version,
-      binary: { sha256: binary.identity.sha256, size: binary.identity.size },
+      binary: bytesOf(binary),
       platform: key.platform,
       profile: key.profile,
       bridle: key.bridle,
       matrix: key.matrix,
-      set,
+      set: only.length > 0 ? "part" : set,
       network: worker.network,
       provedAt,
       durationMs: Math.round(performance.now() - startedAt),
@@ -159,14 +170,34 @@ function describe(result: CaseResult, cases: readonly MatrixCase[]): ProvenCase 
   };
 }
 
-const ABANDONED_AFTER_MS = 60 * 60_000;
+/** Throws `run_dir_unsafe` where cases could not be played: that would speak against a binary for what the place is. */
+async function prepareScratch(parent: string, scratch: string, env: NodeJS.ProcessEnv): Promise<void> {
+  await checkPlace({ path: join(scratch, "run"), cwd: join(scratch, "project"), forbidden: [], env });
+  try {
+    await makeDirectories(parent);
+    await removeAbandoned(parent);
+    await makeDirectories(scratch);
+  } catch (cause) {
+    const message = `${scratch} cannot be made: ${(cause as Error).message}`;
+    const hint = "set XDG_STATE_HOME to a folder that you may write";
+    throw new AgentHooksRefused([{ code: "run_dir_unsafe", path: "scratch", message, hint }], { cause });
+  }
+}
 
-/** What a prover that was killed has left. */
+/** What a prover that was killed has left: its process id is in the name. */
 async function removeAbandoned(parent: string): Promise<void> {
-  const names = await readdir(parent).catch(() => []); // nothing was ever proven here
-  for (const name of names) {
-    const { mtimeMs } = await stat(join(parent, name)).catch(() => ({ mtimeMs: Date.now() })); // another one was faster
-    if (Date.now() - mtimeMs > ABANDONED_AFTER_MS)
-      await rm(join(parent, name), { recursive: true, force: true });
+  for (const name of await readdir(parent)) {
+    const pid = Number(/^prove-(\d+)-/.exec(name)?.[1]);
+    if (!Number.isInteger(pid) || pid === process.pid || isAlive(pid)) continue;
+    await rm(join(parent, name), { recursive: true, force: true });
+  }
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === "EPERM"; // somebody else's is alive too
   }
 }

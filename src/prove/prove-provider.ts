@@ -1,6 +1,6 @@
 // Proves an installed provider by name: finds its binary, runs the cases, keeps the record. What `bridle prove` calls.
 
-import { findProviderBinary } from "../compiler/find-binary.ts";
+import { findCompanions, findProviderBinary } from "../compiler/find-binary.ts";
 import type { ProviderBinary } from "../compiler/plan.ts";
 import { absolutePath } from "../compiler/resolve-command.ts";
 import { refuseIfAny } from "../errors.ts";
@@ -8,7 +8,7 @@ import type { Provider } from "../profile/events.ts";
 import { adapterFor } from "../render/registry.ts";
 import { matrixDigest } from "./matrix/digest.ts";
 import { columnsOf, loadMatrix } from "./matrix/load.ts";
-import type { Proof } from "./proof.ts";
+import { isConclusive, type Proof } from "./proof.ts";
 import { proofDirectory, saveProof, withProofLock } from "./proof-store.ts";
 import { type ProofProgress, proofKeyOf, proveBinary } from "./prove-binary.ts";
 
@@ -32,7 +32,7 @@ export interface ProveOptions {
 
 export interface Proven {
   readonly proof: Proof;
-  /** File of the record; undefined when it was not kept. */
+  /** File of the record; undefined when it was not kept: only a part was run, or a core case stayed unclear. */
   readonly path: string | undefined;
 }
 
@@ -50,7 +50,12 @@ export async function proveProvider(options: ProveOptions): Promise<Proven> {
   const path = absolutePath(process.env.PATH ?? "");
   const identity = await findProviderBinary(provider, { binary, cwd: process.cwd(), path });
   const { version } = await adapterFor(provider).probe(identity.path, { isNamed: binary !== undefined });
-  const found: ProviderBinary = { provider, identity, version };
+  const found: ProviderBinary = {
+    provider,
+    identity,
+    version,
+    companions: await findCompanions(provider, identity.path),
+  };
   onFound?.({ path: identity.path, version });
   const run = () =>
     proveBinary({
@@ -66,7 +71,7 @@ export async function proveProvider(options: ProveOptions): Promise<Proven> {
   const key = proofKeyOf(found, { digest: await matrixDigest() });
   return withProofLock(directory, key, async () => {
     const proof = await run();
-    return { proof, path: await saveProof(directory, key, proof) };
+    return { proof, path: isConclusive(proof) ? await saveProof(directory, key, proof) : undefined };
   });
 }
 
@@ -80,9 +85,16 @@ async function checkCases(provider: Provider, only: readonly string[]): Promise<
       .filter((id) => !known.has(id))
       .map((id) => ({
         code: "option_invalid",
-        path: "only",
+        path: "case",
         message: `${provider} has no case ${JSON.stringify(id)}`,
-        hint: `known: ${[...known].join(", ")}`,
+        hint: `see \`bridle prove ${provider} --all\`; near it: ${nearest(id, known).join(", ")}`,
       })),
   );
+}
+
+/** Up to five known ids that share a word with the given one, or simply the first ones. */
+function nearest(id: string, known: ReadonlySet<string>): string[] {
+  const words = id.split("-");
+  const alike = [...known].filter((it) => it.split("-").some((word) => words.includes(word)));
+  return (alike.length > 0 ? alike : [...known]).slice(0, 5);
 }

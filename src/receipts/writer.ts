@@ -1,9 +1,10 @@
 // Writes one run's receipts: a 0600 JSONL file under the state directory, or the caller's sink. Lines are written in order;
 // a write that fails is reported once through `failure` and by `close`, never swallowed.
 
-import { type FileHandle, mkdir, open } from "node:fs/promises";
+import { type FileHandle, open } from "node:fs/promises";
 import { homedir } from "node:os";
 import { isAbsolute, join } from "node:path";
+import { makeDirectories } from "../make-directories.ts";
 import type { Redactor } from "../redaction/redactor.ts";
 import type { ReceiptLine, ReceiptSink, StampedReceipt } from "./receipt.ts";
 
@@ -38,7 +39,7 @@ export async function createReceiptWriter({
   directory?: string | undefined;
 }): Promise<ReceiptWriter> {
   if (sink !== undefined) return createSinkWriter(runId, redactor, sink, undefined);
-  await mkdir(directory, { recursive: true, mode: 0o700 });
+  await makeDirectories(directory);
   const path = join(directory, `${runId}.jsonl`);
   const file: FileHandle = await open(path, "ax", 0o600);
   const write = async (line: StampedReceipt) => {

@@ -10,6 +10,9 @@ import type { Provider } from "../profile/events.ts";
 import { binaryKind } from "../trust/native-binary.ts";
 import type { ProbeOptions } from "./provider.ts";
 
+/** What each says of itself beside its version (docs/providers/claude.md C-46, docs/providers/codex.md X-54). */
+const NAMES: Readonly<Record<Provider, RegExp>> = { claude: /claude code/i, codex: /codex/i };
+
 /** Longest wait for `--version`. */
 const PROBE_TIMEOUT_MS = 20_000;
 
@@ -41,7 +44,12 @@ export async function probeVersion(
       "pass the native binary",
     );
   }
-  const home = await mkdtemp(join(tmpdir(), "bridle-probe-"));
+  const home = await mkdtemp(join(tmpdir(), "bridle-probe-")).catch((cause: Error) => {
+    const hint = "set TMPDIR to a folder that is there and that you may write";
+    throw new AgentHooksRefused([{ code: "option_invalid", path: "TMPDIR", message: cause.message, hint }], {
+      cause,
+    });
+  });
   try {
     const { stdout, stderr, failed } = await execa(binary, ["--version"], {
       env: {
@@ -67,6 +75,12 @@ export async function probeVersion(
         "",
       );
     }
+    if (!NAMES[provider].test(stdout))
+      refuse(
+        "provider_unsupported",
+        `${binary} says ${JSON.stringify(stdout.trim().slice(0, 100))}, which is not ${provider}`,
+        `pass the binary of ${provider}`,
+      );
     return { version: version as string };
   } finally {
     await rm(home, { recursive: true, force: true });

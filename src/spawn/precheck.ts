@@ -4,7 +4,7 @@ import { realpath } from "node:fs/promises";
 import type { HookPlan } from "../compiler/plan.ts";
 import { type Issue, refuseIfAny } from "../errors.ts";
 import type { ProviderAdapter, RunOptions } from "../render/provider.ts";
-import { describeDifference, listDifferences } from "../trust/identity.ts";
+import { listDifferences } from "../trust/identity.ts";
 import { checkSpawnOptions, type SpawnOptions } from "./options.ts";
 import { checkOptionShapes } from "./options-schema.ts";
 
@@ -39,8 +39,7 @@ function passedEnv({ env = {}, passEnv = [], baseEnv = process.env }: SpawnOptio
 /** `provider_changed` and `command_changed`; called again just before exec. */
 export async function checkBytes(plan: HookPlan): Promise<Issue[]> {
   const issues: Issue[] = [];
-  const changed = await describeDifference(plan.binary.identity);
-  if (changed !== undefined)
+  for (const changed of await listDifferences([plan.binary.identity, ...plan.binary.companions]))
     issues.push({ code: "provider_changed", path: "binary", message: changed, hint: "compile again" });
   for (const entry of plan.entries) {
     if (entry.type !== "command") continue;

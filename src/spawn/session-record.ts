@@ -1,11 +1,12 @@
 // Remembers which hooks a kept session ran under, so that a resume cannot quietly run it under fewer.
 
 import { createHash } from "node:crypto";
-import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
 import type { CompiledEntry, HookPlan } from "../compiler/plan.ts";
 import { AgentHooksRefused, type Issue } from "../errors.ts";
+import { makeDirectories } from "../make-directories.ts";
 import { capabilityOf } from "../profile/events.ts";
 
 const recordSchema = z.object({
@@ -45,7 +46,7 @@ export async function saveSession(
   providerSessionId: string,
   record: Omit<SessionRecord, "version">,
 ): Promise<void> {
-  await mkdir(sessionsDirectory(stateDir), { recursive: true, mode: 0o700 });
+  await makeDirectories(sessionsDirectory(stateDir));
   await writeFile(recordPath(stateDir, providerSessionId), `${JSON.stringify({ version: 1, ...record })}\n`, {
     mode: 0o600,
   });

@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { createRunDirectory, type RunDirectory } from "../broker/run-directory.ts";
 import type { HookPlan } from "../compiler/plan.ts";
+import { makeDirectories } from "../make-directories.ts";
 import { stateDirectory } from "../receipts/writer.ts";
 import type { ProviderAdapter, RenderedRun, RunContext, RunOptions } from "../render/provider.ts";
 import { type Ambient, findProjectRoot, scanAmbient } from "./ambient.ts";
@@ -125,7 +126,7 @@ async function chooseHome({
   }
   if (keepSession !== true) return undefined;
   const home = join(sessionsDirectory(stateDir), `home-${runId}`);
-  await mkdir(home, { recursive: true, mode: 0o700 });
+  await makeDirectories(home);
   return home;
 }
 

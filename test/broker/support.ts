@@ -134,7 +134,13 @@ export async function holdersOf(directory: RunDirectory): Promise<number[]> {
 
 /** A killed shim's sleep lives until its own deadline; a test need not wait for it. */
 export async function endSleepers(directory: RunDirectory): Promise<void> {
-  for (const pid of await holdersOf(directory)) process.kill(pid, "SIGKILL");
+  for (const pid of await holdersOf(directory)) {
+    try {
+      process.kill(pid, "SIGKILL");
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== "ESRCH") throw error; // ended between the look and the signal
+    }
+  }
 }
 
 export async function claimsOf(directory: RunDirectory): Promise<string[]> {

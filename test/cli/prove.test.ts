@@ -21,7 +21,6 @@ test("a proof that holds says so, with every case, its rules and what was seen",
 test.each([
   ["fails", "NO"],
   ["refused", "REFUSED"],
-  ["unclear", "UNCLEAR"],
 ] as const)("a required case that %s is shown as %s, and the binary is not proven", (verdict, mark) => {
   const text = textOf([
     makeCase("deny-shell", { verdict, observed: "file happened: it was there" }),
@@ -32,6 +31,24 @@ test.each([
   expect(text).toContain("1 of 2 required answers are yes");
   expect(text).toContain("Not proven: blocking guards are refused for this binary (deny-shell).");
   expect(text).not.toContain("Proven:");
+});
+
+test("a case that could not be tried decides nothing, and neither does a part of the cases", () => {
+  const unclear = textOf([
+    makeCase("deny-shell", { verdict: "unclear", observed: "could not be run: no room" }),
+  ]);
+  expect(unclear).toMatch(/^UNCLEAR +A denial stops a call$/m);
+  expect(unclear).toContain("Not decided: deny-shell could not be tried.");
+  const part = textOf([makeCase("deny-shell")], { set: "part" });
+  expect(part).toContain("Only 1 case(s) were run: this proves nothing and is not kept.");
+  for (const text of [unclear, part]) expect(text).not.toMatch(/Proven|Not proven/);
+});
+
+test("what is not core does not keep guards from the binary, and is told", () => {
+  const text = textOf([makeCase("deny-shell"), makeCase("other", { verdict: "fails", core: false })], {
+    set: "all",
+  });
+  expect(text).toContain("Proven for blocking guards; outside of that the binary does not hold other.");
 });
 
 test("a known gap is told with its reason and does not undo the proof", () => {

@@ -13,7 +13,7 @@ import { capabilityOf, EVENT_NAMES, PROVIDERS } from "../../src/profile/events.t
 import { FAKE_PROVIDER_MARK } from "../../src/trust/native-binary.ts";
 
 /** All that a compile asks of a provider. */
-const STAND_IN = `#!${process.execPath}\n${FAKE_PROVIDER_MARK}\nconsole.log("2.1.332+fake");\n`;
+const STAND_IN = `#!${process.execPath}\n${FAKE_PROVIDER_MARK}\nconsole.log("2.1.332+fake (Claude Code) codex-cli");\n`;
 
 let root: string;
 beforeEach(async () => {

@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from "vitest";
 import { compareProofs, parseProof } from "../../src/index.ts";
-import { isIntact, judgeProof, type ProvenCase } from "../../src/prove/proof.ts";
+import { bytesDigest, isConclusive, isIntact, judgeProof, type ProvenCase } from "../../src/prove/proof.ts";
 import { makeCase, makeProof } from "./support.ts";
 
 describe("a proof", () => {
@@ -34,10 +34,19 @@ describe("a proof", () => {
 
 describe("judgement", () => {
   test("a required core case that does not hold disproves, whatever kept it from holding", () => {
-    for (const verdict of ["fails", "refused", "unclear"] as const) {
+    for (const verdict of ["fails", "refused"] as const) {
       const { disproven } = judgeProof(makeProof([makeCase("deny-shell", { verdict })]), ["PreToolUse"]);
       expect(disproven.map(({ id }) => id)).toEqual(["deny-shell"]);
     }
+  });
+
+  test("a required core case that stayed unclear speaks neither for nor against, and such a proof is not kept", () => {
+    const proof = makeProof([makeCase("deny-shell", { verdict: "unclear" })]);
+    const { disproven, unclear } = judgeProof(proof, ["PreToolUse"]);
+    expect([disproven.length, unclear.map(({ id }) => id)]).toEqual([0, ["deny-shell"]]);
+    expect(isConclusive(proof)).toBe(false);
+    expect(isConclusive(makeProof([makeCase("deny-shell", { verdict: "fails" })]))).toBe(true);
+    expect(isConclusive(makeProof([makeCase("other", { verdict: "unclear", core: false })]))).toBe(true);
   });
 
   test.each([
@@ -46,7 +55,7 @@ describe("judgement", () => {
     ["is about an event nobody declared", { event: "UserPromptSubmit" }],
   ])("a case that %s decides nothing", (_what, part) => {
     const proof = makeProof([makeCase("some", { verdict: "fails", ...part })]);
-    expect(judgeProof(proof, ["PreToolUse"])).toEqual({ disproven: [], downgrades: [] });
+    expect(judgeProof(proof, ["PreToolUse"])).toEqual({ disproven: [], unclear: [], downgrades: [] });
   });
 
   test("a case about any event matters to every declaration", () => {
@@ -63,6 +72,7 @@ describe("judgement", () => {
     const proof = makeProof([makeCase("rewrite", rewrite), makeCase("deny-shell")]);
     expect(judgeProof(proof, ["PreToolUse"])).toEqual({
       disproven: [],
+      unclear: [],
       downgrades: [{ name: "rewrite-to-deny", because: ["rewrite"] }],
     });
   });
@@ -77,6 +87,14 @@ describe("judgement", () => {
     expect(disproven.map(({ id }) => id)).toContain("rewrite");
     expect(downgrades).toEqual([]);
   });
+});
+
+test("the bytes of a program beside the binary are part of what is proven", () => {
+  const alone = { sha256: "a".repeat(64), companions: [] };
+  const host = (sha256: string) => ({ ...alone, companions: [{ name: "host", sha256 }] });
+  const digests = [alone, host("b".repeat(64)), host("c".repeat(64))].map(bytesDigest);
+  expect(new Set(digests).size).toBe(3);
+  expect(digests[0]).toBe(alone.sha256);
 });
 
 describe("comparison", () => {
@@ -104,6 +122,16 @@ describe("comparison", () => {
       gone: "removed",
       new: "added",
     });
+  });
+
+  test("of a core proof with a whole one leaves out what only one tried", () => {
+    const core = makeProof([makeCase("both"), makeCase("worse")]);
+    const all = makeProof([makeCase("both"), makeCase("worse", { verdict: "fails" }), makeCase("more")], {
+      set: "all",
+    });
+    const { changes, onlyInOne, unchanged } = compareProofs(core, all);
+    expect(changes.map(({ id, change }) => `${id} ${change}`)).toEqual(["worse worse"]);
+    expect([onlyInOne, unchanged]).toEqual([1, 1]);
   });
 
   test("refuses two providers", () => {

@@ -31,7 +31,7 @@ export function makeProof(cases: ProvenCase[], part: Partial<Omit<Proof, "digest
     format: 1,
     provider: KEY.provider,
     version: "0.171.0",
-    binary: { sha256: KEY.sha256, size: 1 },
+    binary: { sha256: KEY.sha256, size: 1, companions: [] },
     platform: KEY.platform,
     profile: KEY.profile,
     bridle: KEY.bridle,

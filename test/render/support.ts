@@ -18,7 +18,7 @@ const identity = {
 export function makePlan(provider: Provider, version = "2.1.332"): HookPlan {
   return {
     provider,
-    binary: { provider, identity, version },
+    binary: { provider, identity, version, companions: [] },
     projectRoot: "/work",
     entries: [],
     events: ["PreToolUse", "Stop"],

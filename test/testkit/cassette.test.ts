@@ -191,7 +191,7 @@ describe("a cassette", () => {
     at: seq,
     event: { type: "message", text: "x", seq, runId },
   });
-  const END = { at: 9, result: { runId: "r", outcome: "success", reason: "completed" } };
+  const END = { at: 9, events: 2, result: { runId: "r", outcome: "success", reason: "completed" } };
   const lines = (...values: unknown[]) => values.map((value) => `${JSON.stringify(value)}\n`).join("");
   const WHOLE = lines(HEAD, event(0), event(1), END);
 
@@ -212,10 +212,11 @@ describe("a cassette", () => {
     ["with a broken line", WHOLE.replace('{"at":1,', '{"at":1'), 3, /no JSON/],
     ["with a line that is no event", lines(HEAD, event(0), [], END), 3, /no event of a run/],
     ["with two lines swapped", lines(HEAD, event(1), event(0), END), 3, /out of order/],
+    ["with a line taken out", lines(HEAD, event(0), END), 3, /lines are missing/],
     ["with an event of another run", lines(HEAD, event(0, "s"), END), 2, /another run/],
     [
       "with the result of another run",
-      lines(HEAD, { at: 1, result: { ...END.result, runId: "s" } }),
+      lines(HEAD, { at: 1, events: 0, result: { ...END.result, runId: "s" } }),
       2,
       /another run/,
     ],

@@ -68,7 +68,7 @@ async function planFor({ column, hooks = { PreToolUse: [] } }: MatrixCase, stage
   const provider = providerOf(column);
   return {
     provider,
-    binary: { provider, identity: await identifyFile("/bin/sh"), version: "0.0.0" },
+    binary: { provider, identity: await identifyFile("/bin/sh"), version: "0.0.0", companions: [] },
     projectRoot: stage.project,
     entries: [],
     events,

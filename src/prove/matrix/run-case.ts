@@ -18,6 +18,14 @@ import { toDeclaration } from "./translate.ts";
  */
 export type CaseVerdict = "holds" | "refused" | "fails" | "unclear";
 
+/** Refusals that speak of the place a case is played in, not of the CLI. */
+const SURROUNDINGS: readonly string[] = [
+  "run_dir_unsafe",
+  "run_home_unsafe",
+  "platform_unsupported",
+  "option_invalid",
+];
+
 export interface CaseResult {
   readonly id: string;
   readonly column: MatrixCase["column"];
@@ -59,8 +67,12 @@ export async function runCase(item: MatrixCase, options: RunCaseOptions): Promis
     options.signal?.throwIfAborted();
     return result("unclear", `could not be run: ${error instanceof Error ? error.message : String(error)}`);
   }
-  if (run.seen.refusal !== undefined && item.expect.refused === undefined)
-    return result("refused", `refused: ${[...new Set(run.seen.refusal.codes)].join(", ")}`);
+  if (run.seen.refusal !== undefined && item.expect.refused === undefined) {
+    const { codes, message } = run.seen.refusal;
+    if (codes.some((code) => SURROUNDINGS.includes(code)))
+      return result("unclear", `could not be run: ${message}`);
+    return result("refused", `refused: ${[...new Set(codes)].join(", ")}`);
+  }
   const broken = run.checks.filter(({ holds }) => !holds);
   if (broken.length > 0) return result("fails", describe(broken), broken.some(isSideEffect));
   const missing = await judgeControl(item, options);

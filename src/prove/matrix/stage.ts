@@ -3,6 +3,7 @@
 import { chmod, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { dirname, isAbsolute, join } from "node:path";
 import type { Json } from "../../json.ts";
+import { makeDirectories } from "../../make-directories.ts";
 import type { PlantSource } from "./schema.ts";
 
 export interface Stage {
@@ -23,7 +24,7 @@ export interface Stage {
 
 /** `scratch` must lie outside the system's temporary folder: run directories below it are refused. */
 export async function setStage(scratch: string): Promise<Stage> {
-  await mkdir(scratch, { recursive: true, mode: 0o700 });
+  await makeDirectories(scratch);
   const root = await mkdtemp(join(scratch, "case-"));
   const folders = {
     home: join(root, "home"),

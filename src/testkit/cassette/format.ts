@@ -25,6 +25,8 @@ const event = z.object({
 });
 const result = z.object({
   at,
+  /** How many events stand before it. */
+  events: z.number().int().nonnegative(),
   result: z.looseObject({ runId: z.string(), outcome: z.string(), reason: z.string() }),
 });
 
@@ -104,6 +106,8 @@ export function readCassette(file: string): Cassette {
       );
   }
   const end = parse(result, last, "no result of a run");
+  if (end.events !== events.length)
+    fail(last, `${end.events} events were recorded, and ${events.length} are here: lines are missing`);
   if (end.result.runId !== head.runId) fail(last, `the result of another run, ${end.result.runId}`);
   return { header: head, events, end } as unknown as Cassette;
 }

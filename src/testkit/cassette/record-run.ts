@@ -44,13 +44,15 @@ export function recordRun(run: AgentRun, path: string): RecordedRun {
   write(headerLine({ provider: run.provider, providerVersion: run.providerVersion, runId: run.id }));
 
   const recorded = (async () => {
+    let count = 0;
     for (let next = await events.next(); next.done !== true; next = await events.next()) {
       write(stamp({ event: next.value }));
+      count += 1;
       feed.push(next.value);
       await Promise.race([feed.hasRoom(HIGH_WATER), run.result]);
     }
     feed.end();
-    write(stamp({ result: await run.result }));
+    write(stamp({ events: count, result: await run.result }));
     closeSync(file);
     if (failure !== undefined) throw failure;
     renameSync(part, path);

@@ -1,0 +1,57 @@
+// What a binary says of itself must be of the provider it is taken for.
+
+import { chmod, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { probeVersion } from "../../src/render/probe.ts";
+import { FAKE_PROVIDER_MARK } from "../../src/trust/native-binary.ts";
+
+let folder: string;
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), "bridle-probe-test-"));
+});
+afterEach(() => rm(folder, { recursive: true, force: true }));
+
+async function saying(words: string): Promise<string> {
+  const path = join(folder, "cli");
+  await writeFile(
+    path,
+    `#!${process.execPath}\n${FAKE_PROVIDER_MARK}\nconsole.log(${JSON.stringify(words)});\n`,
+  );
+  await chmod(path, 0o755);
+  return path;
+}
+
+test.each([
+  ["claude", "2.1.332 (Claude Code)", "2.1.332"],
+  ["codex", "codex-cli 0.171.0", "0.171.0"],
+] as const)("%s that says %j is taken", async (provider, words, version) => {
+  expect(await probeVersion(provider, await saying(words), { isNamed: true })).toEqual({ version });
+});
+
+test.each([
+  ["claude", "codex-cli 0.171.0"],
+  ["codex", "2.1.332 (Claude Code)"],
+  ["claude", "2.1.332"],
+  ["codex", "no version"],
+] as const)("%s that says %j is refused with what it said", async (provider, words) => {
+  await expect(probeVersion(provider, await saying(words), { isNamed: true })).rejects.toMatchObject({
+    issues: [{ code: "provider_unsupported", path: "binary", message: expect.stringContaining(words) }],
+  });
+});
+
+test("a temporary folder that is not there is named", async () => {
+  const before = process.env.TMPDIR;
+  process.env.TMPDIR = join(folder, "nowhere");
+  try {
+    await expect(
+      probeVersion("codex", await saying("codex-cli 1.0.0"), { isNamed: true }),
+    ).rejects.toMatchObject({
+      issues: [{ code: "option_invalid", path: "TMPDIR" }],
+    });
+  } finally {
+    if (before === undefined) delete process.env.TMPDIR;
+    else process.env.TMPDIR = before;
+  }
+});
