@@ -12,8 +12,9 @@ function killHandlerShells({ root }: Site): number {
     if (!/^\d+$/.test(entry) || Number(entry) === process.pid) continue;
     const words = commandLineOf(entry);
     if (!words.includes(root) || !words.includes("s/shim") || !words.includes(" PreToolUse ")) continue;
-    // The CLI itself carries the same text in its arguments; its handler's shells start with a shell's name.
-    if (!/^\S*(?:sh|bash)\s/.test(words)) continue;
+    // The CLI itself carries the same text in its arguments; its handler's shells start with a shell's name. So does the first process of
+    // a PID namespace.
+    if (!/^\S*(?:sh|bash)\s/.test(words) || words.includes(" bridle-init ")) continue;
     process.kill(Number(entry), "SIGKILL");
     killed += 1;
   }

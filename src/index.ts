@@ -15,6 +15,13 @@ export type {
   HookGroup,
 } from "./declaration/types.ts";
 export { AgentHooksRefused, formatIssue, type Issue, REFUSAL_CODES, type RefusalCode } from "./errors.ts";
+export type { AgentFound } from "./journal/end-lost-tree.ts";
+export { type ListedRun, type ListOptions, listRuns, type RunState } from "./journal/list-runs.ts";
+export type { ExitDelivery } from "./journal/record.ts";
+export { type RecoverOptions, type Recovery, type RecoveryState, recoverRuns } from "./journal/recover.ts";
+export type { CleanedDirectory } from "./journal/remove-directory.ts";
+export type { RecoveredHook } from "./journal/run-exit-chain.ts";
+export { type StopAnswer, stopRun } from "./journal/stop-run.ts";
 export type { Json, JsonObject } from "./json.ts";
 export * from "./profile/index.ts";
 export { type CaseChange, compareProofs, type ProofComparison } from "./prove/compare.ts";

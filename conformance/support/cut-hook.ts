@@ -34,8 +34,14 @@ export async function killHandler({ pid }: Shim): Promise<void> {
 
 /** Admits the call in Bridle's place. */
 export async function forgeAdmission({ pid, fifo }: Shim): Promise<void> {
-  writeFileSync(fifo, `0 ${pid}\n\n\n`);
+  writeFileSync(fifo, `0 ${ownPidOf(pid)}\n\n\n`);
   await untilGone(pid);
+}
+
+/** What a process takes for its own pid: in a PID namespace another one than is seen from here. */
+function ownPidOf(pid: number): number {
+  const line = /^NSpid:\s+(.*)$/m.exec(textOf(`/proc/${pid}/status`))?.[1];
+  return Number(line?.split(/\s+/).at(-1) ?? pid);
 }
 
 async function untilGone(pid: number): Promise<void> {

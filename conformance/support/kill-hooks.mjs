@@ -16,7 +16,8 @@ function killHandlers() {
     }
     // The agent's own arguments hold the same text; a handler's shell starts with a shell's name.
     if (!/^\S*sh\0/.test(words) || !words.includes(root) || !words.includes("s/shim")) continue;
-    if (!words.includes(event)) continue;
+    // The first process of a PID namespace is a shell with the agent's arguments.
+    if (!words.includes(event) || words.includes("\0bridle-init\0")) continue;
     try {
       process.kill(pid, "SIGKILL");
     } catch {

@@ -7,8 +7,11 @@ import { addCheckCommand } from "./check.ts";
 import { EXIT_CODES } from "./exit-codes.ts";
 import { addExplainCommand } from "./explain.ts";
 import { addProveCommand } from "./prove.ts";
+import { addPsCommand } from "./ps.ts";
+import { addRecoverCommand } from "./recover.ts";
 import { reportError } from "./report-error.ts";
 import { addRunCommand } from "./run.ts";
+import { addStopCommand } from "./stop.ts";
 
 const program = new Command("bridle")
   .description("Start the claude and codex CLIs under hooks you declared, and under nothing else.")
@@ -31,6 +34,9 @@ addRunCommand(program);
 addProveCommand(program);
 addCheckCommand(program);
 addExplainCommand(program);
+addPsCommand(program);
+addStopCommand(program);
+addRecoverCommand(program);
 
 // A reader that went away is not our fault; a full disk is, and must not look like a success.
 process.stdout.on("error", (error: NodeJS.ErrnoException) => {

@@ -24,6 +24,7 @@ interface RunFlags extends CompileFlags {
   readonly allowedTools?: string[];
   readonly configHome?: "user" | "run";
   readonly passEnv?: string[];
+  readonly containment?: string;
   readonly timeout?: number;
 }
 
@@ -43,6 +44,7 @@ export function addRunCommand(program: Command): void {
     .option("--allowed-tools <name...>", "claude: tools that run without asking")
     .option("--config-home <which>", "user lends the login; run gives an empty home", "user")
     .option("--pass-env <name...>", "variables to pass on to the agent")
+    .option("--containment <how>", "auto, pid-namespace or sweep (default: auto)")
     .option("--timeout <seconds>", "end the run after this long", Number)
     .option("--json", "events as JSONL on stdout")
     .addHelpText(
@@ -90,7 +92,7 @@ export function splitWords(
 }
 
 function toSpawnOptions(flags: RunFlags): Partial<SpawnOptions> {
-  const { model, permissionMode, sandbox, allowedTools, configHome, passEnv, timeout } = flags;
+  const { model, permissionMode, sandbox, allowedTools, configHome, passEnv, containment, timeout } = flags;
   const given = {
     model,
     permissionMode,
@@ -98,6 +100,7 @@ function toSpawnOptions(flags: RunFlags): Partial<SpawnOptions> {
     allowedTools,
     configHome,
     passEnv,
+    containment: containment as SpawnOptions["containment"],
     deadlines: timeout === undefined ? undefined : { wallMs: timeout * 1000 },
   };
   return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));

@@ -96,14 +96,19 @@ export async function sweepMarker({
     if (quiet >= wanted || !supported || performance.now() >= until) {
       return { supported, found: seen.size, survivors: processes };
     }
-    for (const { pid, startTime } of processes) {
-      if (startTimeOf(pid, procRoot) === startTime) signalOne(kill, pid, signal);
-    }
+    for (const it of processes) signalIfSame(kill, it, signal, procRoot);
     await delay(SIGNAL_INTERVAL_MS);
   }
 }
 
-function signalOne(kill: Kill, pid: number, signal: NodeJS.Signals): void {
+/** Signals a process while its pid is still its own. */
+export function signalIfSame(
+  kill: Kill,
+  { pid, startTime }: MarkedProcess,
+  signal: NodeJS.Signals,
+  procRoot = "/proc",
+): void {
+  if (startTimeOf(pid, procRoot) !== startTime) return;
   try {
     kill(pid, signal);
   } catch {

@@ -69,6 +69,7 @@ export const ENVELOPE_SCHEMAS = {
     duration_ms: z.number().nonnegative(),
     extinction: z.looseObject({ state: z.enum(["proven", "swept", "unproven"]) }),
     hooks: z.looseObject({}),
+    recovered: z.boolean().optional(),
   }),
 } satisfies Record<EventName, z.ZodType>;
 

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import type { ProviderBinary } from "../compiler/plan.ts";
 import { signalGroup } from "../exec/process-group.ts";
 import { stateDirectory } from "../receipts/writer.ts";
-import { kill, sweepTree } from "../spawn/stop.ts";
+import { endTree, kill } from "../spawn/stop.ts";
 import { loadMatrix, type Matrix } from "./matrix/load.ts";
 import type { CaseResult } from "./matrix/run-case.ts";
 import type { MatrixCase } from "./matrix/schema.ts";
@@ -130,7 +130,7 @@ async function endWorker(child: Worker["child"], marker: string): Promise<void> 
   const timer = setTimeout(() => signalGroup(kill, child.groupId, "SIGKILL"), GRACE_MS);
   await child.exited;
   clearTimeout(timer);
-  await sweepTree({ groupId: child.groupId, marker });
+  await endTree(child, marker);
 }
 
 function describe(result: CaseResult, cases: readonly MatrixCase[]): ProvenCase {

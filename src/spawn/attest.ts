@@ -25,7 +25,8 @@ export async function startAttested(
   scope: RunScope,
   layout: RunLayout,
   onEvent: Parameters<typeof superviseChild>[0]["onEvent"],
-  onStarted: (child: ProviderChild) => void,
+  /** Awaited before the first output is read. */
+  onStarted: (child: ProviderChild) => Promise<void>,
 ): Promise<Started> {
   const {
     plan,
@@ -88,8 +89,8 @@ export async function startAttested(
       },
     ]);
 
-  const child = await startChild({ ...start, argv: rendered.argv });
-  onStarted(child);
+  const child = await startChild({ ...start, argv: rendered.argv, recipe: scope.recipe });
+  await onStarted(child);
   const lines = createLineHub();
   const supervision = superviseChild({
     child,

@@ -1,6 +1,8 @@
 // The end of an admitted run, once: agent_exit, the last receipt, the result.
 
 import type { HookPlan } from "../compiler/plan.ts";
+import type { Ledger } from "../journal/ledger.ts";
+import { reach } from "../journal/steps.ts";
 import { baseEnvelope } from "../profile/envelope.ts";
 import type { Redactor } from "../redaction/redactor.ts";
 import type { PreflightReport, RunOptions } from "../render/provider.ts";
@@ -24,6 +26,7 @@ export interface FinisherOptions {
   readonly attestation: Attestation;
   readonly warnings: { code: string; message: string }[];
   readonly queue: EventQueue;
+  readonly ledger: Ledger;
   /** `performance.now()` when `agent_prompt` had passed. */
   readonly startedAt: number;
 }
@@ -70,7 +73,9 @@ async function finishRun(options: FinisherOptions, input: FinishInput): Promise<
     duration_ms: durationMs,
   };
 
+  await options.ledger.startExit();
   await fireAgentExit(options, { ...ending, extinction });
+  await options.ledger.end({ ...settlement, reason }, extinction);
   const attestation = options.attestation.report();
   receipts.write({ kind: "attested", ...attestation });
   receipts.write({ kind: "run_ended", ...ending, extinction: extinction.state });
@@ -101,6 +106,7 @@ async function finishRun(options: FinisherOptions, input: FinishInput): Promise<
   });
   queue.push({ type: "result", result });
   queue.end();
+  reach("result_delivered", runId);
   return result;
 }
 

@@ -54,6 +54,7 @@ const schema = z
     secrets: texts,
     // Its values have a check of their own, with a code of their own.
     deadlines: z.record(text, z.unknown()),
+    containment: z.enum(["auto", "pid-namespace", "sweep"]),
     signal: z.instanceof(AbortSignal),
     receiptsDir: text,
     receiptSink: z.custom((value) => typeof value === "function", "expected a function"),

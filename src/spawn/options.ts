@@ -8,6 +8,7 @@ import type { JsonObject } from "../json.ts";
 import type { Provider } from "../profile/events.ts";
 import type { ReceiptSink } from "../receipts/receipt.ts";
 import type { RunOptions } from "../render/provider.ts";
+import type { Containment } from "./containment.ts";
 
 /** Every wait of a run, in milliseconds. Docs: docs/SPAWN.md. */
 export interface Deadlines {
@@ -88,6 +89,11 @@ export interface SpawnOptions {
   /** Further values that must never be shown or written. */
   secrets?: readonly string[];
   deadlines?: Deadlines;
+  /**
+   * What holds the agent's processes together. `auto`: a PID namespace where this host can make one, else a sweep at the end. `pid-namespace`
+   * refuses with `platform_unsupported` where there is none. @default "auto"
+   */
+  containment?: Containment;
   /** Stops the run when aborted. */
   signal?: AbortSignal;
   /** Folder of the receipt files. @default the state directory's `receipts` */

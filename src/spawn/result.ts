@@ -6,8 +6,12 @@ import type { RunAttestation } from "./attestation.ts";
 import type { Outcome } from "./settle.ts";
 
 export interface Extinction {
-  /** `swept`: group and marker sweep found nothing left. `unproven`: something stays, or this platform cannot tell. */
+  /**
+   * `proven`: the run's PID namespace was seen empty. `swept`: tree, group and marker sweep found nothing left. `unproven`: something stays,
+   * or this platform cannot tell.
+   */
   readonly state: "proven" | "swept" | "unproven";
+  /** `pidns`, or what was swept, for example `tree+group+marker`. */
   readonly method: string;
   /** Process ids that are still there. */
   readonly survivors: readonly number[];

@@ -13,6 +13,7 @@ import { createRedactor, type Redactor } from "../redaction/redactor.ts";
 import type { ProviderAdapter, RunOptions } from "../render/provider.ts";
 import { type Attestation, createAttestation } from "./attestation.ts";
 import { createHookRuntime, type HookRuntime } from "./hook-runtime.ts";
+import type { NamespaceRecipe } from "./namespace-recipe.ts";
 import { type ResolvedDeadlines, resolveDeadlines, type SpawnOptions } from "./options.ts";
 import { type BufferedReceipts, bufferReceipts } from "./receipt-buffer.ts";
 import type { StopCause } from "./settle.ts";
@@ -24,18 +25,22 @@ export interface RunScope {
   readonly runOptions: RunOptions;
   readonly deadlines: ResolvedDeadlines;
   readonly runId: string;
+  /** Of the PID namespace that the agent is to live in; undefined: in none. */
+  readonly recipe: NamespaceRecipe | undefined;
   readonly sessionId: string;
   readonly redactor: Redactor;
   readonly receipts: BufferedReceipts;
   readonly runtime: HookRuntime;
   readonly attestation: Attestation;
+  /** PATH of every hook of this run. */
+  readonly hookPath: string;
   readonly warnings: { code: string; message: string }[];
   /** Set once there is something to end. */
   readonly ender: { end(cause: StopCause): void };
 }
 
 export function createScope(
-  base: Pick<RunScope, "plan" | "adapter" | "options" | "runOptions" | "runId">,
+  base: Pick<RunScope, "plan" | "adapter" | "options" | "runOptions" | "runId" | "recipe">,
   onHook: Parameters<typeof createHookRuntime>[0]["onHook"],
 ): RunScope {
   const { plan, adapter, options, runOptions, runId } = base;
@@ -59,13 +64,14 @@ export function createScope(
     ...(options.permissionMode === undefined ? {} : { permissionMode: options.permissionMode }),
   };
   const attestation = createAttestation(plan);
+  const hookPath = pathOutside(plan.hookPath, writable);
   const runtime = createHookRuntime({
     plan,
     attestation,
     adapter,
     context,
     hookEnv: buildHookEnv({
-      hookPath: pathOutside(plan.hookPath, writable),
+      hookPath,
       base: env,
       projectDir: plan.projectRoot,
       runId,
@@ -81,7 +87,18 @@ export function createScope(
   });
   const deadlines = resolveDeadlines(options.deadlines);
   const warnings = [...listWarnings(plan)];
-  return { ...base, deadlines, sessionId, redactor, receipts, runtime, attestation, warnings, ender };
+  return {
+    ...base,
+    deadlines,
+    sessionId,
+    redactor,
+    receipts,
+    runtime,
+    attestation,
+    hookPath,
+    warnings,
+    ender,
+  };
 }
 
 /** What a declaration puts into a guard's environment is treated as secret when its name says so. */

@@ -4,6 +4,8 @@ import { randomUUID } from "node:crypto";
 import { type Broker, startBroker } from "../broker/broker.ts";
 import { planOf } from "../compiler/token.ts";
 import { AgentHooksRefused, type Issue } from "../errors.ts";
+import { createLedger } from "../journal/ledger.ts";
+import { reach } from "../journal/steps.ts";
 import { baseEnvelope } from "../profile/envelope.ts";
 import { capabilityOf } from "../profile/events.ts";
 import { createReceiptWriter, stateDirectory } from "../receipts/writer.ts";
@@ -11,6 +13,7 @@ import type { Redactor } from "../redaction/redactor.ts";
 import { adapterFor } from "../render/registry.ts";
 import { type Started, startAttested } from "./attest.ts";
 import type { ProviderChild } from "./child.ts";
+import { resolveContainment } from "./containment.ts";
 import { createEventQueue, type EventQueue } from "./events.ts";
 import { createFinisher } from "./finish.ts";
 import type { SpawnOptions } from "./options.ts";
@@ -21,7 +24,7 @@ import { createScope, type RunScope } from "./run-scope.ts";
 import { type RunLayout, setUpRun } from "./set-up.ts";
 import type { Settlement } from "./settle.ts";
 import { startSessionWatch } from "./start-session-watch.ts";
-import { sweepTree } from "./stop.ts";
+import { endTree } from "./stop.ts";
 import { type LiveRun, superviseToEnd } from "./supervise-to-end.ts";
 import type { SessionWatch } from "./watch-codex-session.ts";
 import { watchWorkingDirectory } from "./watch-cwd.ts";
@@ -34,7 +37,7 @@ import { watchTools } from "./watch-tools.ts";
  *
  * @throws AgentHooksRefused
  * - before any process and without a trace: `token_forged`, `option_invalid`, `deadline_invalid`, `argument_conflict`,
- *   `provider_changed`, `command_changed`, `prompt_denied`;
+ *   `provider_changed`, `command_changed`, `platform_unsupported`, `prompt_denied`;
  * - after `agent_prompt` passed, with `agent_exit` fired (outcome `refused`) and everything removed: `run_dir_unsafe`,
  *   `run_home_unsafe`, `resume_mismatch`, `provider_changed`, `provider_policy`, `attestation_failed`, `provider_unsupported`.
  * @example
@@ -46,6 +49,7 @@ export async function spawnAgent(options: SpawnOptions): Promise<AgentRun> {
   const plan = planOf(options.hooks);
   const adapter = adapterFor(plan.provider);
   const runOptions = await precheckRun(plan, adapter, options);
+  const recipe = await resolveContainment(options.containment);
   options.signal?.throwIfAborted();
   const queueControl = { pause: () => {}, resume: () => {} };
   const runId = randomUUID();
@@ -53,22 +57,30 @@ export async function spawnAgent(options: SpawnOptions): Promise<AgentRun> {
     onFull: () => queueControl.pause(),
     onDrained: () => queueControl.resume(),
   });
-  const scope = createScope({ plan, adapter, options, runOptions, runId }, (event) => queue.push(event));
+  const scope = createScope({ plan, adapter, options, runOptions, runId, recipe }, (event) =>
+    queue.push(event),
+  );
+  reach("before_prompt", runId);
   const prompt = await decidePrompt(scope);
+  reach("prompt_passed", runId);
 
   const startedAt = performance.now();
-  const finish = createFinisher({ ...scope, startedAt, queue });
+  const ledger = createLedger(scope);
+  const finish = createFinisher({ ...scope, startedAt, queue, ledger });
   let layout: RunLayout | undefined;
   let broker: Broker | undefined;
   let child: ProviderChild | undefined;
   let closeWatch = () => {};
   let session: SessionWatch | undefined;
   try {
+    await ledger.admit();
     await admitReceipts(scope, prompt);
     layout = await setUpRun({ ...scope, marker: runId });
+    await ledger.prepare(layout);
     noteLayout(scope, layout);
     for (const warning of scope.warnings) queue.push({ type: "warning", ...warning });
     broker = await openBroker(scope, layout);
+    reach("broker_opened", runId);
     const watch = watchTools({
       plan,
       ledger: scope.runtime.ledger,
@@ -98,19 +110,22 @@ export async function spawnAgent(options: SpawnOptions): Promise<AgentRun> {
       },
       (spawned) => {
         child = spawned;
+        return ledger.start(spawned);
       },
     );
+    reach("attested", runId);
     queueControl.pause = () => void started.child.stdout.pause();
     queueControl.resume = () => void started.child.stdout.resume();
     handOver(scope, started, prompt, layout);
+    void ledger.listen();
+    reach("prompt_handed_over", runId);
     void started.supervision.ended.then(directory.close);
     const live: LiveRun = { layout, broker, finish, session, ...started };
     return createRun(scope, live, queue, superviseToEnd(scope, live));
   } catch (error) {
     closeWatch();
     session?.close();
-    const extinction =
-      child === undefined ? undefined : await sweepTree({ groupId: child.groupId, marker: runId });
+    const extinction = child === undefined ? undefined : await endTree(child, runId);
     await broker?.close();
     await scope.runtime.settle();
     await layout?.remove();
@@ -184,6 +199,7 @@ async function admitReceipts(
     prompt_bytes: Buffer.byteLength(prompt),
   });
   receipts.admit(writer);
+  reach("receipts_opened", runId);
 }
 
 function noteLayout(
@@ -269,7 +285,7 @@ function createRun(
   };
   return {
     id: scope.runId,
-    pid: child.pid,
+    pid: child.cliPid,
     provider: scope.plan.provider,
     providerVersion: report.providerVersion ?? scope.plan.binary.version,
     result,

@@ -3,6 +3,7 @@
 
 import type { Broker } from "../broker/broker.ts";
 import { verifyRunDirectory } from "../broker/run-directory-identity.ts";
+import { reach } from "../journal/steps.ts";
 import { stateDirectory } from "../receipts/writer.ts";
 import type { PreflightReport } from "../render/provider.ts";
 import type { ProviderChild } from "./child.ts";
@@ -32,6 +33,7 @@ export async function superviseToEnd(
 ): Promise<RunResult> {
   const { runtime, receipts, attestation } = scope;
   const { exit, extinction, isTruncated, stopCause } = await supervision.ended;
+  reach("tree_gone", scope.runId);
   const faults = (await verifyRunDirectory(layout.runDirectory)).map((detail) => `tampered: ${detail}`);
   for (const detail of faults) receipts.write({ kind: "fault", fault: "tampered", detail });
   // Before the home goes away: what was written since the last look.
@@ -39,6 +41,7 @@ export async function superviseToEnd(
   await broker.close();
   await runtime.settle();
   await tidy(scope, layout, supervision);
+  reach("run_directory_removed", scope.runId);
   const settlement = settleRun({
     finalMessage: supervision.summary.finalMessage,
     isPromptDenied: runtime.isPromptDenied,

@@ -2,7 +2,6 @@
 // about outcomes (settle.ts) and fires no hooks.
 
 import { setTimeout as delay } from "node:timers/promises";
-import { signalGroup } from "../exec/process-group.ts";
 import type { ProviderAdapter, StreamEvent, StreamParser } from "../render/provider.ts";
 import type { ChildExit, ProviderChild } from "./child.ts";
 import type { AgentEventBody } from "./events.ts";
@@ -11,7 +10,7 @@ import type { ResolvedDeadlines } from "./options.ts";
 import type { LineHub } from "./preflight-channel.ts";
 import type { Extinction, Usage } from "./result.ts";
 import type { RunFacts, StopCause } from "./settle.ts";
-import { askToStop, kill, stopChild, sweepTree } from "./stop.ts";
+import { askToStop, endTree, killChild, stopChild } from "./stop.ts";
 import type { ProviderHookEvent } from "./watch-provider-hooks.ts";
 
 export interface SuperviseOptions {
@@ -86,7 +85,7 @@ export function superviseChild(options: SuperviseOptions): Supervision {
     }
     stopCause = cause;
     // An agent whose guard is not in force gets no grace: another tool could run in it.
-    if (cause.kind === "unenforced") signalGroup(kill, child.groupId, "SIGKILL");
+    if (cause.kind === "unenforced") killChild(child);
     else void stopChild(child, adapter, deadlines.stopMs);
   };
 
@@ -101,6 +100,8 @@ export function superviseChild(options: SuperviseOptions): Supervision {
         summary.finalMessage = { status: event.status, reason: event.reason };
         summary.finalText = event.text ?? summary.finalText;
         summary.turns = event.turns ?? summary.turns;
+        // The last look while it surely lives: what it leaves behind is still below it.
+        child.tree?.look();
         // The provider waits for another prompt on an open stdin; nothing more will come.
         if (child.stdin.writable) child.stdin.end();
         after(deadlines.lingerMs, () => end({ kind: "lingered" }));
@@ -170,7 +171,7 @@ export function superviseChild(options: SuperviseOptions): Supervision {
     if (isInterruptAsked && summary.finalMessage === undefined)
       stopCause ??= { kind: "interrupted", reason: "interrupt" };
     for (const timer of timers) clearTimeout(timer);
-    const extinction = await sweepTree({ groupId: child.groupId, marker });
+    const extinction = await endTree(child, marker);
     child.stdout.destroy();
     return { exit, extinction, isTruncated, stopCause };
   })();
@@ -184,7 +185,7 @@ export function superviseChild(options: SuperviseOptions): Supervision {
     interrupt() {
       if (stopCause !== undefined || hasExited) return;
       isInterruptAsked = true;
-      askToStop(child, adapter, { hasExited: false });
+      askToStop(child, adapter);
       after(deadlines.stopMs, () => end({ kind: "interrupted", reason: "interrupt" }));
     },
     startClock() {

@@ -28,6 +28,7 @@ it.each([
   ["a text for a list", { passEnv: "HOME" }, "passEnv"],
   ["a text for the secrets", { secrets: "abc" }, "secrets"],
   ["a signal that is none", { signal: {} }, "signal"],
+  ["a containment of another word", { containment: "container" }, "containment"],
   ["no environment", { baseEnv: null }, "baseEnv"],
   ["a server whose command is argv", { mcpServers: { a: { command: ["x"] } } }, "mcpServers.a"],
 ])("%s is refused by name", (_what, extra, path) => {

@@ -127,7 +127,7 @@ describe("field reports", () => {
         steps: [{ sins: ["leave-child-session"], text: "{{children}}" }, { sins: ["hang"] }],
         sins: ["ignore-signals"],
       },
-      { deadlines: { stopMs: 200 } },
+      { deadlines: { stopMs: 200 }, containment: "sweep" },
     );
     const agent = await starting;
     let child = 0;
@@ -150,7 +150,7 @@ describe("field reports", () => {
   test("7, 17: a child that holds the output open does not hold the run, and is told as pipe_held", async () => {
     const { result, events } = await run(
       { steps: [{ sins: ["leave-child-holding-stdout"], text: "{{children}}" }] },
-      { deadlines: { drainMs: 100 } },
+      { deadlines: { drainMs: 100 }, containment: "sweep" },
     );
     expect(result.outcome).toBe("success");
     expect(events).toContainEqual(expect.objectContaining({ type: "warning", code: "pipe_held" }));

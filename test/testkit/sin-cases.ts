@@ -111,6 +111,7 @@ export const TOOL_CASES: Cases = {
   },
 };
 
+/** As the fake counts pids: the runs that say it live in no PID namespace. */
 const CHILD = "pid {{children}}";
 const isGone = ({ result, events }: Awaited<ReturnType<typeof play>>) => {
   const said = events
@@ -149,15 +150,21 @@ export const STEP_CASES: Cases = {
     script: inStep({ "flood-stderr": 4 }),
     ends: { ...success, stderrTail: /^[^\0]{60000,65536}$/ },
   },
-  "leave-child": { script: inStep("leave-child", CHILD), ends: { outcome: "success" }, check: isGone },
+  "leave-child": {
+    script: inStep("leave-child", CHILD),
+    options: { containment: "sweep" },
+    ends: { outcome: "success" },
+    check: isGone,
+  },
   "leave-child-session": {
     script: inStep("leave-child-session", CHILD),
+    options: { containment: "sweep" },
     ends: { outcome: "success" },
     check: isGone,
   },
   "leave-child-holding-stdout": {
     script: inStep("leave-child-holding-stdout", CHILD),
-    options: { deadlines: { drainMs: 100 } },
+    options: { deadlines: { drainMs: 100 }, containment: "sweep" },
     ends: { outcome: "success" },
     warns: ["pipe_held"],
     check: isGone,

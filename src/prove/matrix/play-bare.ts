@@ -1,7 +1,7 @@
 // Plays a case as a user starts the CLI, without Bridle and with every hook it finds trusted.
 
 import { startChild } from "../../spawn/child.ts";
-import { sweepTree } from "../../spawn/stop.ts";
+import { endTree } from "../../spawn/stop.ts";
 import { loopbackProvider } from "../provider-env.ts";
 import { bareArguments } from "./bare-arguments.ts";
 import { endOf } from "./end-of-child.ts";
@@ -23,7 +23,7 @@ export async function playBare(options: PlayOptions): Promise<Observation> {
     child.stdout.resume();
     child.stdin.end(prompt);
     const { code, signal } = await endOf(child, options.signal);
-    await sweepTree({ groupId: child.groupId, marker: stage.root });
+    await endTree(child, stage.root);
     const reason = `exit ${code ?? signal}`;
     return {
       ...seenBy(server),

@@ -9,7 +9,7 @@ import { adapterFor } from "../../render/registry.ts";
 import { startChild } from "../../spawn/child.ts";
 import { buildAgentEnvironment } from "../../spawn/environment.ts";
 import { createLineFramer } from "../../spawn/frame.ts";
-import { sweepTree } from "../../spawn/stop.ts";
+import { endTree } from "../../spawn/stop.ts";
 import { identifyFile } from "../../trust/identity.ts";
 import { loopbackProvider } from "../provider-env.ts";
 import { endOf } from "./end-of-child.ts";
@@ -120,6 +120,6 @@ async function runCli(
   child.stdin.write(input);
   if (closesStdin) child.stdin.end();
   const { code, signal } = await endOf(child, options.signal);
-  await sweepTree({ groupId: child.groupId, marker });
+  await endTree(child, marker);
   return { outcome, reason: `exit ${code ?? signal}` };
 }

@@ -1,0 +1,95 @@
+// The agent_exit chain in a journal, and back from it. What was written is enough to run commands again; a function, the value of a
+// variable and an argument that holds a secret come from a token that holds the same hook.
+
+import { createHash } from "node:crypto";
+import type { CompiledEntry, HookPlan } from "../compiler/plan.ts";
+import type { Redactor } from "../redaction/redactor.ts";
+import type { ExitHook } from "./record.ts";
+
+/** The chain as the journal keeps it. */
+export function describeExitChain(plan: HookPlan, redactor: Redactor): ExitHook[] {
+  return exitEntries(plan).map((entry): ExitHook => {
+    const { id, type, timeoutMs, onFailure, grants } = entry;
+    const base = { id, type, timeoutMs, onFailure, grants };
+    if (entry.type === "function") return { ...base, fingerprint: fingerprintOf(entry, false) };
+    const isSecret = entry.argv.some((word) => redactor.text(word) !== word);
+    return {
+      ...base,
+      fingerprint: fingerprintOf(entry, isSecret),
+      argv: isSecret ? null : [...entry.argv],
+      argv0: entry.argv0,
+      files: entry.files.map((file) => ({ ...file })),
+      envNames: Object.keys(entry.env),
+    };
+  });
+}
+
+function exitEntries({ entries }: HookPlan): CompiledEntry[] {
+  return entries.filter(({ event }) => event === "agent_exit");
+}
+
+/** Of a function its name and source text; of a command what it runs, without the values of variables. */
+function fingerprintOf(entry: CompiledEntry, isWithoutArguments: boolean): string {
+  const runs =
+    entry.type === "function"
+      ? [entry.name, entry.handler.toString()]
+      : [
+          isWithoutArguments ? entry.argv.length : entry.argv,
+          entry.files.map(({ path, sha256 }) => [path, sha256]),
+          Object.keys(entry.env),
+        ];
+  return createHash("sha256")
+    .update(JSON.stringify([entry.type, runs]))
+    .digest("hex");
+}
+
+export interface ResolvedChain {
+  readonly entries: readonly CompiledEntry[];
+  /** Why the chain cannot be run; empty when it can. */
+  readonly problems: readonly string[];
+}
+
+/** Entries that can be run, from the journal, the plans at hand and the environment; all of them or a reason for each that cannot. */
+export function resolveExitChain(
+  chain: readonly ExitHook[],
+  plans: readonly HookPlan[],
+  env: NodeJS.ProcessEnv,
+): ResolvedChain {
+  const entries: CompiledEntry[] = [];
+  const problems: string[] = [];
+  const known = plans.flatMap(exitEntries);
+  for (const hook of chain) {
+    const isWithoutArguments = hook.type === "command" && hook.argv === null;
+    const same = known.find(
+      (entry) => entry.type === hook.type && fingerprintOf(entry, isWithoutArguments) === hook.fingerprint,
+    );
+    const entry = same ?? entryOf(hook, env);
+    if (typeof entry === "string") problems.push(`${hook.id} ${entry}`);
+    else entries.push({ ...entry, id: hook.id });
+  }
+  return { entries, problems };
+}
+
+function entryOf(hook: ExitHook, env: NodeJS.ProcessEnv): CompiledEntry | string {
+  const { id, type, timeoutMs, onFailure, grants, argv, argv0, files = [], envNames = [] } = hook;
+  const withToken = "pass a token with the same hook to recoverRuns";
+  if (type === "function") return `is a function: ${withToken}`;
+  if (argv === null || argv === undefined)
+    return `has an argument with a secret, which is not kept: ${withToken}`;
+  const missing = envNames.filter((name) => env[name] === undefined);
+  if (missing.length > 0)
+    return `needs ${missing.join(", ")}, whose values are not kept: set them, or ${withToken}`;
+  return {
+    id,
+    event: "agent_exit",
+    matcher: undefined,
+    timeoutMs,
+    onFailure,
+    grants,
+    type,
+    argv,
+    argv0: argv0 ?? (argv[0] as string),
+    env: Object.fromEntries(envNames.map((name) => [name, env[name] as string])),
+    files,
+  };
+}

@@ -1,0 +1,152 @@
+// The files of the journal: one a run, 0600, appended line by line, each important line on the disk before the run goes on. Ended ones
+// move to a folder of their own, of which the newest are kept.
+
+import { constants, type Stats } from "node:fs";
+import { lstat, mkdir, open, readdir, rename, rm } from "node:fs/promises";
+import { basename, join } from "node:path";
+import { type JournalLine, parseJournal, type RunRecord } from "./record.ts";
+
+/** Ended journals that are kept, the newest; looked after at every 64th end of a run. */
+export const ENDED_KEPT = 256;
+const PRUNE_EVERY = 64;
+/** A longer file is no journal of ours. */
+const MAX_BYTES = 4 * 1024 * 1024;
+
+export function journalDirectory(stateDir: string): string {
+  return join(stateDir, "journal");
+}
+
+export function endedDirectory(stateDir: string): string {
+  return join(journalDirectory(stateDir), "ended");
+}
+
+export function journalPath(stateDir: string, runId: string): string {
+  return join(journalDirectory(stateDir), `${runId}.jsonl`);
+}
+
+/** Makes the file with its first line. Resolves when file and name are on the disk. Rejects when the folder is not ours alone. */
+export async function createJournal(stateDir: string, runId: string, line: JournalLine): Promise<void> {
+  const folder = journalDirectory(stateDir);
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  const problem = describeUntrusted(await lstat(folder), "directory");
+  if (problem !== undefined) throw new Error(`${folder} ${problem}`);
+  const file = await open(journalPath(stateDir, runId), "wx", 0o600);
+  try {
+    await file.writeFile(encodeLine(line));
+    await file.datasync();
+  } finally {
+    await file.close();
+  }
+  const directory = await open(folder, constants.O_RDONLY);
+  try {
+    await directory.sync();
+  } finally {
+    await directory.close();
+  }
+}
+
+/** Appends one line in one write. With `durable` it resolves when the line is on the disk. */
+export async function appendLine(
+  stateDir: string,
+  runId: string,
+  line: JournalLine,
+  { durable }: { durable: boolean },
+): Promise<void> {
+  const flags = constants.O_WRONLY | constants.O_APPEND | constants.O_NOFOLLOW;
+  const file = await open(journalPath(stateDir, runId), flags);
+  try {
+    const bytes = Buffer.from(encodeLine(line));
+    const { bytesWritten } = await file.write(bytes);
+    if (bytesWritten !== bytes.length) throw new Error("the line was written in part");
+    if (durable) await file.datasync();
+  } finally {
+    await file.close();
+  }
+}
+
+function encodeLine(line: JournalLine): string {
+  return `${JSON.stringify(line)}\n`;
+}
+
+let archived = 0;
+
+/** Moves an ended journal out of the way. One that is gone was moved by somebody else. */
+export async function archiveJournal(stateDir: string, runId: string): Promise<void> {
+  const folder = endedDirectory(stateDir);
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  try {
+    await rename(journalPath(stateDir, runId), join(folder, `${runId}.jsonl`));
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
+  }
+  if (archived++ % PRUNE_EVERY === 0) await pruneEnded(stateDir);
+}
+
+/** Removes all but the newest ended journals. */
+export async function pruneEnded(stateDir: string, kept = ENDED_KEPT): Promise<void> {
+  const folder = endedDirectory(stateDir);
+  const aged: { path: string; mtimeMs: number }[] = [];
+  for (const name of await readdir(folder)) {
+    const path = join(folder, name);
+    const stats = await lstat(path).catch(() => undefined); // another supervisor prunes too
+    if (stats?.isFile() === true) aged.push({ path, mtimeMs: stats.mtimeMs });
+  }
+  aged.sort((one, other) => other.mtimeMs - one.mtimeMs);
+  await Promise.all(aged.slice(kept).map(({ path }) => rm(path, { force: true })));
+}
+
+export interface FoundJournal {
+  readonly runId: string;
+  readonly path: string;
+  /** What is wrong with it, when it may not be acted upon. */
+  readonly record: RunRecord | { readonly problem: string };
+}
+
+/** Every journal of a folder, sorted by name; none when there is no folder. What cannot be trusted has a problem in place of a record. */
+export async function readJournals(folder: string): Promise<FoundJournal[]> {
+  let names: string[];
+  try {
+    const problem = describeUntrusted(await lstat(folder), "directory");
+    if (problem !== undefined) return [{ runId: "", path: folder, record: { problem } }];
+    names = await readdir(folder);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return [];
+    return [{ runId: "", path: folder, record: { problem: `cannot be read: ${String(error)}` } }];
+  }
+  const journals = names.filter((name) => name.endsWith(".jsonl")).sort();
+  const found = await Promise.all(journals.map((name) => readJournal(join(folder, name))));
+  return found.filter((it) => it !== undefined);
+}
+
+/** Undefined when there is no such file. */
+export async function readJournal(path: string): Promise<FoundJournal | undefined> {
+  const runId = basename(path, ".jsonl");
+  const withProblem = (problem: string): FoundJournal => ({ runId, path, record: { problem } });
+  try {
+    const before = describeUntrusted(await lstat(path), "file");
+    if (before !== undefined) return withProblem(before);
+    const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+    try {
+      const stats = await file.stat();
+      const problem = describeUntrusted(stats, "file");
+      if (problem !== undefined) return withProblem(problem);
+      if (stats.size > MAX_BYTES) return withProblem(`is too long: ${stats.size} bytes`);
+      const record = parseJournal(await file.readFile("utf8"), runId);
+      return typeof record === "string" ? withProblem(record) : { runId, path, record };
+    } finally {
+      await file.close();
+    }
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    return withProblem(`cannot be read: ${(error as Error).message}`);
+  }
+}
+
+/** Another user's word about processes to end and programs to run is not taken. */
+function describeUntrusted(stats: Stats, wanted: "file" | "directory"): string | undefined {
+  if (wanted === "file" ? !stats.isFile() : !stats.isDirectory()) return `is no ${wanted}`;
+  if (stats.uid !== process.getuid?.()) return `belongs to uid ${stats.uid}`;
+  if ((stats.mode & 0o022) !== 0)
+    return `may be written by others (mode ${(stats.mode & 0o777).toString(8)})`;
+  return undefined;
+}

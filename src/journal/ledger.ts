@@ -1,0 +1,166 @@
+// Everything that outlives a dead supervisor, for one run: its journal, its place with the watchdog, the request to stop. What fails here
+// is a warning of the run: it goes on, and says that it would not be recovered.
+
+import { lstat } from "node:fs/promises";
+import { join, resolve } from "node:path";
+import { defaultParent, realPathOfPlanned } from "../broker/run-directory-place.ts";
+import { startTimeOf } from "../exec/sweep.ts";
+import { stateDirectory } from "../receipts/writer.ts";
+import type { ProviderChild } from "../spawn/child.ts";
+import type { Extinction } from "../spawn/result.ts";
+import type { RunScope } from "../spawn/run-scope.ts";
+import type { RunLayout } from "../spawn/set-up.ts";
+import type { Settlement } from "../spawn/settle.ts";
+import { ensureWatchdog, type WatchedRun } from "../watchdog/watchdog.ts";
+import { describeExitChain } from "./exit-chain.ts";
+import { appendLine, archiveJournal, createJournal } from "./file.ts";
+import { ownIdentity } from "./process-identity.ts";
+import type { DirectoryRecord, JournalLine } from "./record.ts";
+import { reach } from "./steps.ts";
+import { watchStopRequest } from "./stop-requests.ts";
+
+export interface Ledger {
+  /** agent_prompt has passed: from here agent_exit is owed. Resolves when that is on the disk. */
+  admit(): Promise<void>;
+  /** The run directory is there and no process yet. */
+  prepare(layout: RunLayout): Promise<void>;
+  /** The agent is there. To be awaited before its first output is read. */
+  start(child: ProviderChild): Promise<void>;
+  /** The prompt was handed over: from here another process may ask for a stop. */
+  listen(): Promise<void>;
+  /** To be awaited before the agent_exit chain runs. */
+  startExit(): Promise<void>;
+  /** The chain has run. */
+  end(settlement: Settlement, extinction: Extinction): Promise<void>;
+}
+
+export function createLedger(scope: RunScope): Ledger {
+  const { runId, sessionId, plan, options, runOptions, redactor } = scope;
+  const marker = runId;
+  const stateDir = stateDirectory(options.baseEnv);
+  const attempt = createAttempt(scope);
+  let isKept = false;
+  let isExiting = false;
+  let runDirectory: DirectoryRecord | undefined;
+  let closeRequest = () => {};
+
+  const append = (line: JournalLine, durable: boolean) =>
+    attempt("journal_unavailable", "the run would not be recovered", async () => {
+      if (isKept) await appendLine(stateDir, runId, line, { durable });
+    });
+  const watch = (run: Partial<WatchedRun>) =>
+    attempt("watchdog_unavailable", "the agent would outlive a killed supervisor", async () => {
+      await (await ensureWatchdog()).add({ runId, marker, runDirectory, ...run });
+    });
+
+  return {
+    async admit() {
+      const env = options.baseEnv ?? process.env;
+      await attempt("journal_unavailable", "the run would not be recovered", async () => {
+        const parent = await realPathOfPlanned(options.runDirParent ?? (await defaultParent(env)));
+        await createJournal(stateDir, runId, {
+          type: "admitted",
+          version: 1,
+          at: now(),
+          runId,
+          sessionId,
+          provider: plan.provider,
+          cwd: runOptions.cwd,
+          marker,
+          supervisor: ownIdentity(),
+          digest: plan.digest,
+          hooks: plan.entries.length,
+          receiptPath:
+            options.receiptSink === undefined
+              ? resolve(options.receiptsDir ?? join(stateDir, "receipts"), `${runId}.jsonl`)
+              : null,
+          plannedDirectory: join(parent, runId),
+          projectRoot: plan.projectRoot,
+          hookPath: scope.hookPath,
+          exitChain: describeExitChain(plan, redactor),
+        });
+        isKept = true;
+      });
+      reach("admitted", runId);
+    },
+
+    async prepare({ runDirectory: { path }, context }) {
+      reach("run_directory_made", runId);
+      await attempt("journal_unavailable", "the run would not be recovered", async () => {
+        runDirectory = await identifyDirectory(path);
+        const tmpDir = await identifyDirectory(context.tmpDir);
+        await append({ type: "prepared", at: now(), runDirectory, tmpDir }, false);
+      });
+      // Before anything is started: what carries the marker is ended even if its pid was never told.
+      await watch({});
+      reach("prepared", runId);
+    },
+
+    async start({ pid, groupId }) {
+      reach("child_started", runId);
+      const startTime = startTimeOf(pid);
+      if (startTime !== undefined) await watch({ pid, startTime, groupId });
+      reach("watched", runId);
+      await append({ type: "started", at: now(), pid, startTime: startTime ?? null, groupId }, true);
+      reach("started", runId);
+    },
+
+    async listen() {
+      // A folder that others may write to is no place to take requests from.
+      if (!isKept) return;
+      const close = await watchStopRequest(stateDir, runId, () =>
+        scope.ender.end({ kind: "stopped", reason: "bridle stop" }),
+      );
+      if (isExiting) close();
+      else closeRequest = close;
+    },
+
+    async startExit() {
+      isExiting = true;
+      closeRequest();
+      await append({ type: "exit_started", at: now(), by: "supervisor" }, true);
+      reach("exit_started", runId);
+    },
+
+    async end({ outcome, reason }, extinction) {
+      reach("exit_ran", runId);
+      const hasChain = plan.entries.some(({ event }) => event === "agent_exit");
+      const exitDelivery = hasChain ? "delivered" : "none";
+      await append({ type: "ended", at: now(), by: "supervisor", outcome, reason, exitDelivery }, true);
+      reach("ended", runId);
+      await attempt("journal_unavailable", "an ended journal was left", async () => {
+        if (isKept) await archiveJournal(stateDir, runId);
+      });
+      // What could not be ended stays with the watchdog, which tries again when this process is gone.
+      if (extinction.survivors.length === 0)
+        await ensureWatchdog().then(
+          (watchdog) => watchdog.remove(runId),
+          () => {}, // said when the run was added
+        );
+      reach("unwatched", runId);
+    },
+  };
+}
+
+/** Runs a step whose failure is told once and kept from the run. */
+function createAttempt({ warnings, receipts, redactor }: RunScope) {
+  return async (code: string, meaning: string, step: () => Promise<unknown>): Promise<void> => {
+    try {
+      await step();
+    } catch (error) {
+      if (warnings.some((warning) => warning.code === code)) return;
+      const message = `${meaning}: ${redactor.text(String(error))}`;
+      warnings.push({ code, message });
+      receipts.write({ kind: "warning", code, message });
+    }
+  };
+}
+
+async function identifyDirectory(path: string): Promise<DirectoryRecord> {
+  const { dev, ino } = await lstat(path);
+  return { path, dev, ino };
+}
+
+function now(): string {
+  return new Date().toISOString();
+}

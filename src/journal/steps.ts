@@ -1,0 +1,36 @@
+// Names the steps of a run, so that a test can stop the supervisor at each of them. In production nobody listens.
+
+export const STEPS = [
+  "before_prompt",
+  "prompt_passed",
+  "admitted",
+  "receipts_opened",
+  "run_directory_made",
+  "prepared",
+  "broker_opened",
+  "child_started",
+  "watched",
+  "started",
+  "attested",
+  "prompt_handed_over",
+  "tree_gone",
+  "run_directory_removed",
+  "exit_started",
+  "exit_ran",
+  "ended",
+  "unwatched",
+  "result_delivered",
+] as const;
+
+export type Step = (typeof STEPS)[number];
+
+let listen: ((step: Step, runId: string) => void) | undefined;
+
+/** @internal For tests. */
+export function listenToSteps(listener: (step: Step, runId: string) => void): void {
+  listen = listener;
+}
+
+export function reach(step: Step, runId: string): void {
+  listen?.(step, runId);
+}

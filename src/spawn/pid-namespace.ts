@@ -1,0 +1,107 @@
+// The PID namespace of one run, seen from outside: everything the agent starts lives in it and ends when its first process ends. Nothing
+// inside can leave it, and nothing inside can signal what is outside. How one is made: namespace-recipe.ts.
+
+import { closeSync, fstatSync, openSync, readdirSync, readFileSync, readlinkSync } from "node:fs";
+import { setTimeout as delay } from "node:timers/promises";
+import { type Kill, type MarkedProcess, signalIfSame, startTimeOf } from "../exec/sweep.ts";
+
+/** A namespace that is there. Pids are as seen from here. */
+export interface PidNamespace {
+  /** The namespace's first process. */
+  readonly init: MarkedProcess;
+  /** The CLI: signals for a clean stop go to it. */
+  readonly cli: MarkedProcess;
+  /** Kernel's name of the namespace, for example `pid:[4026532281]`. It is no other's until `release`. */
+  readonly name: string;
+  /** Lets go of the name. May be called again. */
+  release(): void;
+}
+
+/** Looks for the namespace below a process that was started with the recipe; undefined when its CLI has not started yet or has ended. */
+export function findNamespace(pid: number): PidNamespace | undefined {
+  // setpriv becomes unshare; unshare's child is the first process; its child is the CLI.
+  const [initPid] = childrenOf(pid);
+  const [cliPid] = initPid === undefined ? [] : childrenOf(initPid);
+  if (initPid === undefined || cliPid === undefined) return undefined;
+  const init = identify(initPid);
+  const cli = identify(cliPid);
+  if (init === undefined || cli === undefined || namespaceOf(initPid) === namespaceOf(process.pid))
+    return undefined;
+  let file: number | undefined;
+  try {
+    // The kernel gives the number of a namespace that nobody holds to the next one, which may be another run's.
+    file = openSync(`/proc/${initPid}/ns/pid`, "r");
+  } catch {
+    return undefined; // ended meanwhile
+  }
+  const held = file;
+  const release = () => {
+    if (file !== undefined) closeSync(file);
+    file = undefined;
+  };
+  if (startTimeOf(initPid) !== init.startTime) {
+    release();
+    return undefined;
+  }
+  return { init, cli, name: `pid:[${fstatSync(held).ino}]`, release };
+}
+
+/** Processes that live in the namespace, zombies apart. */
+export function membersOf(name: string): number[] {
+  return readdirSync("/proc").flatMap((entry) => {
+    const pid = Number(entry);
+    return Number.isInteger(pid) && namespaceOf(pid) === name && !isZombie(pid) ? [pid] : [];
+  });
+}
+
+/**
+ * Ends the namespace's first process, and the kernel everything in it. Resolves with the members that stay: none, once the first process is
+ * gone and no process names the namespace; those that are still there after `deadlineMs`.
+ */
+export async function endNamespace(
+  { init, name }: PidNamespace,
+  { kill, deadlineMs = 5_000 }: { kill: Kill; deadlineMs?: number },
+): Promise<number[]> {
+  signalIfSame(kill, init, "SIGKILL");
+  const until = performance.now() + deadlineMs;
+  for (;;) {
+    // The kernel lets it die only when all others are dead, also those in a namespace below this one.
+    const isInitThere = startTimeOf(init.pid) === init.startTime && !isZombie(init.pid);
+    const left = membersOf(name);
+    if (!isInitThere && left.length === 0) return [];
+    if (performance.now() > until) return left.length > 0 ? left : [init.pid];
+    await delay(5);
+  }
+}
+
+function identify(pid: number): MarkedProcess | undefined {
+  const startTime = startTimeOf(pid);
+  return startTime === undefined ? undefined : { pid, startTime };
+}
+
+function namespaceOf(pid: number): string | undefined {
+  try {
+    return readlinkSync(`/proc/${pid}/ns/pid`);
+  } catch {
+    return undefined; // ended meanwhile, or another user's
+  }
+}
+
+function childrenOf(pid: number): number[] {
+  try {
+    return readdirSync(`/proc/${pid}/task`).flatMap((task) =>
+      readFileSync(`/proc/${pid}/task/${task}/children`, "latin1").split(" ").filter(Boolean).map(Number),
+    );
+  } catch {
+    return []; // ended meanwhile
+  }
+}
+
+function isZombie(pid: number): boolean {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, "latin1");
+    return "ZX".includes(stat.slice(stat.lastIndexOf(")") + 2)[0] ?? "");
+  } catch {
+    return true; // gone
+  }
+}
