@@ -65,7 +65,7 @@ export interface RunContext {
   readonly providerHome: string;
   readonly tmpDir: string;
   readonly options: RunOptions;
-  /** Passed to MCP servers, whose environment codex curates. */
+  /** Value of the run marker, `outer:inner` when nested. Passed to MCP servers, whose environment codex curates. */
   readonly marker: string;
   /** Real path of the git root or cwd: codex marks it untrusted. */
   readonly projectRoot: string;

@@ -6,41 +6,38 @@ import { CANARY_EVENT } from "../profile/events.ts";
 import type { PreflightReport } from "../render/provider.ts";
 import { type ProviderChild, startChild } from "./child.ts";
 import { refuseDotEnv } from "./home.ts";
+import type { Life } from "./life.ts";
 import { checkBytes } from "./precheck.ts";
 import { channelOfChild, channelOfOwnProcess, createLineHub } from "./preflight-channel.ts";
 import type { RunScope } from "./run-scope.ts";
 import { findAlteredFiles, type RunLayout } from "./set-up.ts";
-import type { StopCause } from "./settle.ts";
-import { type Supervision, superviseChild } from "./supervise.ts";
+import { endTree } from "./stop.ts";
+import { type StreamSummary, superviseChild } from "./supervise.ts";
 import { watchProviderHooks } from "./watch-provider-hooks.ts";
 
 export interface Started {
   readonly child: ProviderChild;
-  readonly supervision: Supervision;
   readonly report: PreflightReport;
+}
+
+export interface StartHandlers {
+  /** What the started child does becomes its events. */
+  readonly life: Life;
+  readonly onEvent: Parameters<typeof superviseChild>[0]["onEvent"];
+  /** Awaited before the first output is read. */
+  readonly onStarted: (child: ProviderChild) => Promise<void>;
+  /** From the first output on. */
+  readonly onSupervised: (summary: StreamSummary) => void;
 }
 
 /** Starts the CLI and attests the hooks: claude over the started CLI's own pipes, codex by a process of its own before it. */
 export async function startAttested(
   scope: RunScope,
   layout: RunLayout,
-  onEvent: Parameters<typeof superviseChild>[0]["onEvent"],
-  /** Awaited before the first output is read. */
-  onStarted: (child: ProviderChild) => Promise<void>,
+  { life, onEvent, onStarted, onSupervised }: StartHandlers,
 ): Promise<Started> {
-  const {
-    plan,
-    adapter,
-    deadlines,
-    receipts,
-    redactor,
-    options,
-    ender,
-    runId,
-    runtime,
-    attestation,
-    warnings,
-  } = scope;
+  const { plan, adapter, deadlines, receipts, redactor, options, ender, runId, attestation, warnings } =
+    scope;
   const { rendered, context, environment, runDirectory } = layout;
   const start = { program: plan.binary.identity.path, env: environment.env, cwd: context.options.cwd };
   const timeout = AbortSignal.timeout(deadlines.attestMs);
@@ -90,23 +87,29 @@ export async function startAttested(
     ]);
 
   const child = await startChild({ ...start, argv: rendered.argv, recipe: scope.recipe });
-  await onStarted(child);
+  try {
+    await onStarted(child);
+  } catch (error) {
+    await endTree(child, runId); // not supervised yet: nobody else would end it
+    throw error;
+  }
   const lines = createLineHub();
-  const supervision = superviseChild({
+  const summary = superviseChild({
     child,
     adapter,
-    deadlines,
+    life,
     marker: runId,
     lines,
     onEvent,
     onProviderHook: watchProviderHooks({ attestation, receipts, end: (cause) => ender.end(cause) }),
     redact: redactor.text,
   });
-  ender.end = (cause) => supervision.end(nameUnderWay(cause, runtime.ledger.underWay()));
+  onSupervised(summary);
   const report = ownReport ?? (await attest(channelOfChild(child, lines, signal)));
   // claude runs SessionStart hooks before it answers `initialize` (C-40); codex runs them only once it has the prompt (X-45).
   if (plan.provider === "claude") await awaitCanary(scope, child, signal);
-  return { child, supervision, report };
+  life.send({ type: "attested" });
+  return { child, report };
 }
 
 function endsNotCounted(events: readonly string[]): { code: string; message: string } {
@@ -133,12 +136,4 @@ async function awaitCanary(
       ? `the agent ended before the canary came: its ${CANARY_EVENT} hook never reached the broker`
       : `the canary did not come within ${deadlines.attestMs} ms: the agent's ${CANARY_EVENT} hook never reached the broker`;
   refuseIfAny([{ code: "attestation_failed", path: "canary", message, hint: "no prompt was sent" }]);
-}
-
-/** What else was running when the guard path was found broken: it may have finished, and nothing more is known of it. */
-function nameUnderWay(cause: StopCause, ids: readonly string[]): StopCause {
-  if (cause.kind !== "unenforced") return cause;
-  const others = ids.filter((id) => !cause.reason.includes(id));
-  if (others.length === 0) return cause;
-  return { ...cause, reason: `${cause.reason}; other calls under way: ${others.join(", ")}` };
 }

@@ -4,6 +4,7 @@
 import { type ChildProcessByStdio, spawn } from "node:child_process";
 import { constants } from "node:os";
 import type { Readable, Writable } from "node:stream";
+import { explainSpawnFailure } from "../exec/explain-spawn-failure.ts";
 import { type TreeWatch, watchTree } from "../exec/tree-watch.ts";
 import { type NamespaceRecipe, waitForNamespace } from "./namespace-recipe.ts";
 import type { PidNamespace } from "./pid-namespace.ts";
@@ -73,7 +74,9 @@ export async function startChild({
   });
   await new Promise<void>((resolve, reject) => {
     child.once("spawn", resolve);
-    child.once("error", reject);
+    child.once("error", (error) =>
+      reject(new Error(`spawn_failed: ${explainSpawnFailure({ file, cwd, error })}`, { cause: error })),
+    );
   });
   // A child that exits before it reads closes the pipe; its exit says what happened, not EPIPE.
   child.stdin.on("error", () => {});

@@ -64,13 +64,7 @@ export function buildAgentEnvironment(sources: EnvironmentSources): AgentEnviron
   }
   for (const [name, value] of Object.entries(extra)) set(name, value, "named by the caller");
   for (const [name, { value, why: reason }] of Object.entries(rendered)) set(name, value, reason);
-  // Markers nest, so that a run inside a run is found by both.
-  const outer = base[RUN_MARKER];
-  set(
-    RUN_MARKER,
-    outer === undefined || outer === "" ? marker : `${outer}:${marker}`,
-    "finds what is left of the run",
-  );
+  set(RUN_MARKER, nestMarker(base, marker), "finds what is left of the run");
   return {
     env,
     why,
@@ -89,4 +83,10 @@ function reasonToPass(
   if (passEnv.includes(name)) return "named by the caller";
   if (proxies && PROXIES.test(name)) return "proxies asked for";
   return undefined;
+}
+
+/** Markers nest (`outer:inner`), so that a run inside a run is found by both. */
+export function nestMarker(base: NodeJS.ProcessEnv, marker: string): string {
+  const outer = base[RUN_MARKER];
+  return outer === undefined || outer === "" ? marker : `${outer}:${marker}`;
 }

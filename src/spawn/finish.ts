@@ -7,13 +7,13 @@ import { baseEnvelope } from "../profile/envelope.ts";
 import type { Redactor } from "../redaction/redactor.ts";
 import type { PreflightReport, RunOptions } from "../render/provider.ts";
 import type { Attestation } from "./attestation.ts";
-import type { ChildExit } from "./child.ts";
+import type { ResolvedDeadlines } from "./deadlines.ts";
 import type { EventQueue } from "./events.ts";
 import type { HookRuntime } from "./hook-runtime.ts";
 import type { BufferedReceipts } from "./receipt-buffer.ts";
 import type { Extinction, RunResult } from "./result.ts";
-import type { Settlement } from "./settle.ts";
-import type { StreamSummary } from "./supervise.ts";
+import type { Ending } from "./settle-machine.ts";
+import { NOTHING_SAID, type StreamSummary } from "./supervise.ts";
 
 export interface FinisherOptions {
   readonly plan: HookPlan;
@@ -27,29 +27,19 @@ export interface FinisherOptions {
   readonly warnings: { code: string; message: string }[];
   readonly queue: EventQueue;
   readonly ledger: Ledger;
+  readonly deadlines: ResolvedDeadlines;
   /** `performance.now()` when `agent_prompt` had passed. */
   readonly startedAt: number;
 }
 
-export interface FinishInput {
-  readonly settlement: Settlement;
-  readonly exit: ChildExit;
-  readonly extinction: Extinction;
+export interface FinishInput extends Ending {
   readonly stderr: string;
-  readonly summary?: StreamSummary;
-  readonly report?: PreflightReport;
+  /** Undefined when no agent was started. */
+  readonly summary: StreamSummary | undefined;
+  readonly report: PreflightReport | undefined;
 }
 
 export type Finish = (input: FinishInput) => Promise<RunResult>;
-
-const NOTHING_SAID: StreamSummary = {
-  providerSessionId: undefined,
-  finalMessage: undefined,
-  finalText: undefined,
-  turns: undefined,
-  usage: undefined,
-  costUsd: undefined,
-};
 
 /** The returned function fires `agent_exit` on its first call; a second call gets the first one's result (P2). */
 export function createFinisher(options: FinisherOptions): Finish {
@@ -112,7 +102,7 @@ async function finishRun(options: FinisherOptions, input: FinishInput): Promise<
 
 /** agent_exit has no verdict: what its chain answers is logged. It may not keep the result from being delivered. */
 async function fireAgentExit(
-  { plan, runOptions, runId, sessionId, runtime, receipts, redactor }: FinisherOptions,
+  { plan, runOptions, runId, sessionId, runtime, receipts, redactor, deadlines }: FinisherOptions,
   ending: {
     outcome: string;
     reason: string;
@@ -130,8 +120,12 @@ async function fireAgentExit(
     extinction: { state: extinction.state, method: extinction.method, survivors: [...extinction.survivors] },
     hooks: { ...runtime.counts },
   };
+  const { exitHookMs } = deadlines;
+  // Without it the chain is bounded by its hooks' own timeouts.
+  const signal = exitHookMs === undefined ? new AbortController().signal : AbortSignal.timeout(exitHookMs);
   try {
-    await runtime.runOwn("agent_exit", envelope, new AbortController().signal);
+    await runtime.runOwn("agent_exit", envelope, signal);
+    if (signal.aborted) throw new Error(`the chain was cut off after ${exitHookMs} ms (exitHookMs)`);
   } catch (error) {
     receipts.write({
       kind: "fault",

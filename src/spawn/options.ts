@@ -9,22 +9,7 @@ import type { Provider } from "../profile/events.ts";
 import type { ReceiptSink } from "../receipts/receipt.ts";
 import type { RunOptions } from "../render/provider.ts";
 import type { Containment } from "./containment.ts";
-
-/** Every wait of a run, in milliseconds. Docs: docs/SPAWN.md. */
-export interface Deadlines {
-  /** Until the provider has shown that our hooks are live. @default 15000 */
-  attestMs?: number;
-  /** Longest silence on the provider's stdout. @default 900000 (15 min) */
-  idleMs?: number | "off";
-  /** The whole run. @default 7200000 (2 h) */
-  wallMs?: number | "off";
-  /** From the provider's final message to its exit. @default 10000 */
-  lingerMs?: number;
-  /** From the provider's exit to the end of its output. @default 2000 */
-  drainMs?: number;
-  /** From the clean stop to KILL. @default 5000 */
-  stopMs?: number;
-}
+import { checkDeadlines, type Deadlines } from "./deadlines.ts";
 
 export interface AdmitOptions {
   /**
@@ -106,33 +91,6 @@ export interface SpawnOptions {
   baseEnv?: NodeJS.ProcessEnv;
 }
 
-export interface ResolvedDeadlines {
-  readonly attestMs: number;
-  readonly idleMs: number | undefined;
-  readonly wallMs: number | undefined;
-  readonly lingerMs: number;
-  readonly drainMs: number;
-  readonly stopMs: number;
-}
-
-export const DEFAULT_DEADLINES = {
-  attestMs: 15_000,
-  idleMs: 15 * 60_000,
-  wallMs: 2 * 60 * 60_000,
-  lingerMs: 10_000,
-  drainMs: 2_000,
-  stopMs: 5_000,
-} as const;
-
-/** Node's timers wrap above this. */
-const TIMER_MAX_MS = 2 ** 31 - 1;
-
-export function resolveDeadlines(deadlines: Deadlines = {}): ResolvedDeadlines {
-  const merged = { ...DEFAULT_DEADLINES, ...deadlines };
-  const off = (value: number | "off") => (value === "off" ? undefined : value);
-  return { ...merged, idleMs: off(merged.idleMs), wallMs: off(merged.wallMs) };
-}
-
 /** Problems of the options that no provider needs to be asked about. */
 export async function checkSpawnOptions(options: SpawnOptions): Promise<Issue[]> {
   const issues: Issue[] = [];
@@ -152,19 +110,7 @@ export async function checkSpawnOptions(options: SpawnOptions): Promise<Issue[]>
     if (!isAbsolute(folder) || !(await isDirectory(folder)))
       invalid(`addDirs[${index}]`, `${JSON.stringify(folder)} is not an absolute directory`);
   }
-  for (const [name, value] of Object.entries(deadlines)) {
-    if (!Object.hasOwn(DEFAULT_DEADLINES, name))
-      invalid(`deadlines.${name}`, "unknown deadline", `known: ${Object.keys(DEFAULT_DEADLINES).join(", ")}`);
-    else if (value === "off" && (name === "idleMs" || name === "wallMs")) continue;
-    else if (typeof value !== "number" || !(value > 0) || value > TIMER_MAX_MS) {
-      issues.push({
-        code: "deadline_invalid",
-        path: `deadlines.${name}`,
-        message: `expected milliseconds, got ${JSON.stringify(value)}`,
-        hint: `more than 0 and at most ${TIMER_MAX_MS}`,
-      });
-    }
-  }
+  issues.push(...checkDeadlines(deadlines));
   for (const [name, value] of Object.entries(options.env ?? {})) {
     if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(name)) invalid(`env.${name}`, "is not a variable name");
     else if (typeof value !== "string" || value.includes("\0"))

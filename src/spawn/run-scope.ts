@@ -12,9 +12,10 @@ import { isSecretName } from "../redaction/patterns.ts";
 import { createRedactor, type Redactor } from "../redaction/redactor.ts";
 import type { ProviderAdapter, RunOptions } from "../render/provider.ts";
 import { type Attestation, createAttestation } from "./attestation.ts";
+import { type ResolvedDeadlines, resolveDeadlines } from "./deadlines.ts";
 import { createHookRuntime, type HookRuntime } from "./hook-runtime.ts";
 import type { NamespaceRecipe } from "./namespace-recipe.ts";
-import { type ResolvedDeadlines, resolveDeadlines, type SpawnOptions } from "./options.ts";
+import type { SpawnOptions } from "./options.ts";
 import { type BufferedReceipts, bufferReceipts } from "./receipt-buffer.ts";
 import type { StopCause } from "./settle.ts";
 

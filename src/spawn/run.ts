@@ -14,8 +14,8 @@ export interface AgentRun extends AsyncIterable<AgentEvent>, AsyncDisposable {
   readonly providerVersion: string;
   /** Always resolves, whatever happened. */
   readonly result: Promise<RunResult>;
-  /** Clean stop, then KILL after `stopMs`. Resolves with the result. */
+  /** Clean stop, SIGTERM after `interruptGraceMs`, KILL after `stopMs`. Resolves with the result. */
   stop(reason?: string): Promise<RunResult>;
-  /** Asks the provider to interrupt its turn. The run then ends by itself, or after `stopMs`. */
+  /** Asks the provider to interrupt its turn. The run then ends by itself, or is ended after `interruptGraceMs`. */
   interrupt(): Promise<RunResult>;
 }

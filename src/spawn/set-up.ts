@@ -9,7 +9,7 @@ import { makeDirectories } from "../make-directories.ts";
 import { stateDirectory } from "../receipts/writer.ts";
 import type { ProviderAdapter, RenderedRun, RunContext, RunOptions } from "../render/provider.ts";
 import { type Ambient, findProjectRoot, scanAmbient } from "./ambient.ts";
-import { type AgentEnvironment, buildAgentEnvironment } from "./environment.ts";
+import { type AgentEnvironment, buildAgentEnvironment, nestMarker } from "./environment.ts";
 import { prepareProviderHome } from "./home.ts";
 import type { SpawnOptions } from "./options.ts";
 import { loadSession, sessionsDirectory } from "./session-record.ts";
@@ -87,7 +87,7 @@ export async function setUpRun({
       tmpDir,
       options: { ...runOptions, ...instructions, ...kept, denyRules: ambient.denyRules },
       projectRoot: await findProjectRoot(cwd),
-      marker,
+      marker: nestMarker(env, marker),
     };
     const rendered = adapter.materialise(plan, context);
     await writeFiles(runDirectory, rendered, providerHome, home === undefined);

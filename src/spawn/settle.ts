@@ -27,7 +27,6 @@ export interface RunFacts {
   readonly isPromptDenied: boolean;
   readonly exitCode: number | null;
   readonly signal: string | null;
-  readonly spawnError: string | undefined;
   readonly stopCause: StopCause | undefined;
   /** The output ended inside a line. */
   readonly isTruncated: boolean;
@@ -60,8 +59,6 @@ export function settleRun(facts: RunFacts): Settlement {
     return { outcome: "timed_out", reason: stopCause.kind };
   if (stopCause !== undefined && "reason" in stopCause)
     return { outcome: "interrupted", reason: stopCause.reason };
-  if (facts.spawnError !== undefined)
-    return { outcome: "failed", reason: `spawn_failed: ${facts.spawnError}` };
   if (facts.isTruncated) return { outcome: "incomplete", reason: "output_truncated" };
   if (finalMessage === undefined) {
     if (exitCode === 0) return { outcome: "incomplete", reason: "exited 0 without a final message" };

@@ -10,23 +10,22 @@ import { baseEnvelope } from "../profile/envelope.ts";
 import { capabilityOf } from "../profile/events.ts";
 import { createReceiptWriter, stateDirectory } from "../receipts/writer.ts";
 import type { Redactor } from "../redaction/redactor.ts";
+import type { PreflightReport } from "../render/provider.ts";
 import { adapterFor } from "../render/registry.ts";
 import { type Started, startAttested } from "./attest.ts";
 import type { ProviderChild } from "./child.ts";
+import { closeRun, type OpenParts } from "./close-run.ts";
 import { resolveContainment } from "./containment.ts";
 import { createEventQueue, type EventQueue } from "./events.ts";
 import { createFinisher } from "./finish.ts";
+import { createLife, type Life } from "./life.ts";
 import type { SpawnOptions } from "./options.ts";
 import { precheckRun } from "./precheck.ts";
-import type { RunResult } from "./result.ts";
 import type { AgentRun } from "./run.ts";
 import { createScope, type RunScope } from "./run-scope.ts";
 import { type RunLayout, setUpRun } from "./set-up.ts";
-import type { Settlement } from "./settle.ts";
+import type { Settlement, StopCause } from "./settle.ts";
 import { startSessionWatch } from "./start-session-watch.ts";
-import { endTree } from "./stop.ts";
-import { type LiveRun, superviseToEnd } from "./supervise-to-end.ts";
-import type { SessionWatch } from "./watch-codex-session.ts";
 import { watchWorkingDirectory } from "./watch-cwd.ts";
 import { watchPrompt } from "./watch-prompt.ts";
 import { watchTools } from "./watch-tools.ts";
@@ -67,19 +66,25 @@ export async function spawnAgent(options: SpawnOptions): Promise<AgentRun> {
   const startedAt = performance.now();
   const ledger = createLedger(scope);
   const finish = createFinisher({ ...scope, startedAt, queue, ledger });
-  let layout: RunLayout | undefined;
-  let broker: Broker | undefined;
+  const parts: OpenParts = {};
   let child: ProviderChild | undefined;
-  let closeWatch = () => {};
-  let session: SessionWatch | undefined;
+  let report: PreflightReport | undefined;
+  const life = createLife(scope.deadlines, {
+    close: () => closeRun(scope, parts),
+    finish: (ending) =>
+      finish({ ...ending, report, summary: parts.summary, stderr: child?.stderrTail() ?? "" }),
+  });
+  scope.ender.end = (cause) =>
+    life.send({ type: "end", cause: nameUnderWay(cause, scope.runtime.ledger.underWay()) });
   try {
     await ledger.admit();
     await admitReceipts(scope, prompt);
-    layout = await setUpRun({ ...scope, marker: runId });
+    const layout = await setUpRun({ ...scope, marker: runId });
+    parts.layout = layout;
     await ledger.prepare(layout);
     noteLayout(scope, layout);
     for (const warning of scope.warnings) queue.push({ type: "warning", ...warning });
-    broker = await openBroker(scope, layout);
+    parts.broker = await openBroker(scope, layout);
     reach("broker_opened", runId);
     const watch = watchTools({
       plan,
@@ -96,45 +101,39 @@ export async function spawnAgent(options: SpawnOptions): Promise<AgentRun> {
       const reason = `cwd_lost: ${detail}`;
       scope.ender.end(isGuarded ? { kind: "unenforced", reason } : { kind: "stopped", reason });
     });
-    session = startSessionWatch(scope, layout, (warning) => queue.push({ type: "warning", ...warning }));
-    closeWatch = directory.close;
-    const started = await startAttested(
-      scope,
-      layout,
-      (event) => {
+    parts.closeWatch = directory.close;
+    const session = startSessionWatch(scope, layout, (warning) =>
+      queue.push({ type: "warning", ...warning }),
+    );
+    parts.session = session;
+    const started = await startAttested(scope, layout, {
+      life,
+      onEvent: (event) => {
         directory.look();
         session?.look();
         watchForPrompt(event);
         watch(event);
         queue.push(event);
       },
-      (spawned) => {
+      onStarted: (spawned) => {
         child = spawned;
         return ledger.start(spawned);
       },
-    );
+      onSupervised: (summary) => {
+        parts.summary = summary;
+      },
+    });
+    report = started.report;
     reach("attested", runId);
     queueControl.pause = () => void started.child.stdout.pause();
     queueControl.resume = () => void started.child.stdout.resume();
-    handOver(scope, started, prompt, layout);
+    handOver(scope, started, life, prompt, layout);
     void ledger.listen();
     reach("prompt_handed_over", runId);
-    void started.supervision.ended.then(directory.close);
-    const live: LiveRun = { layout, broker, finish, session, ...started };
-    return createRun(scope, live, queue, superviseToEnd(scope, live));
+    return createRun(scope, started, life, queue);
   } catch (error) {
-    closeWatch();
-    session?.close();
-    const extinction = child === undefined ? undefined : await endTree(child, runId);
-    await broker?.close();
-    await scope.runtime.settle();
-    await layout?.remove();
-    await finish({
-      settlement: settleFailedStart(scope, error),
-      exit: { code: null, signal: null },
-      extinction: extinction ?? { state: "swept", method: "nothing was started", survivors: [] },
-      stderr: child?.stderrTail() ?? "",
-    });
+    life.send({ type: "start_failed", settlement: settleFailedStart(scope, error) });
+    await life.result;
     if (!(error instanceof AgentHooksRefused)) throw error;
     throw new AgentHooksRefused(redactIssues(error.issues, scope.redactor), { runId, cause: error });
   }
@@ -145,7 +144,7 @@ function settleFailedStart({ options, redactor }: RunScope, error: unknown): Set
     return { outcome: "refused", reason: error.issues.map(({ code }) => code).join(", ") };
   }
   if (options.signal?.aborted === true) return { outcome: "interrupted", reason: "aborted" };
-  return { outcome: "failed", reason: redactor.text(String(error)) };
+  return { outcome: "failed", reason: redactor.text(error instanceof Error ? error.message : String(error)) };
 }
 
 /** Runs agent_prompt. Returns the prompt with added context, or throws `prompt_denied` (P3: nothing was started). */
@@ -254,33 +253,28 @@ function openBroker(
 
 function handOver(
   { adapter, options }: RunScope,
-  { child, supervision }: Started,
+  { child }: Started,
+  life: Life,
   prompt: string,
   { context }: RunLayout,
 ): void {
   const { bytes, end } = adapter.encodePrompt(prompt, context);
   child.stdin.write(bytes);
   if (end) child.stdin.end();
-  supervision.startClock();
+  life.send({ type: "prompt_handed_over" });
   const { signal } = options;
-  const onAbort = () => supervision.end({ kind: "aborted", reason: "aborted" });
+  const onAbort = () => life.send({ type: "end", cause: { kind: "aborted", reason: "aborted" } });
   if (signal?.aborted === true) onAbort();
   signal?.addEventListener("abort", onAbort, { once: true });
-  void supervision.ended.then(() => signal?.removeEventListener("abort", onAbort));
+  void life.result.finally(() => signal?.removeEventListener("abort", onAbort));
 }
 
-function createRun(
-  scope: RunScope,
-  { child, supervision, report }: LiveRun,
-  queue: EventQueue,
-  result: Promise<RunResult>,
-): AgentRun {
-  const stop = (reason: unknown = "stopped") => {
-    supervision.end({
-      kind: "stopped",
-      reason:
-        typeof reason === "string" ? reason : reason instanceof Error ? String(reason.message) : "stopped",
-    });
+function createRun(scope: RunScope, { child, report }: Started, life: Life, queue: EventQueue): AgentRun {
+  const { result } = life;
+  const stop = (asked: unknown = "stopped") => {
+    const reason =
+      typeof asked === "string" ? asked : asked instanceof Error ? String(asked.message) : "stopped";
+    life.send({ type: "end", cause: { kind: "stopped", reason } });
     return result;
   };
   return {
@@ -291,7 +285,7 @@ function createRun(
     result,
     stop,
     interrupt: () => {
-      supervision.interrupt();
+      life.send({ type: "interrupt" });
       return result;
     },
     [Symbol.asyncIterator]: () => queue[Symbol.asyncIterator](),
@@ -306,4 +300,12 @@ function redactIssues(issues: readonly Issue[], redactor: Redactor): Issue[] {
     message: redactor.text(message),
     hint,
   }));
+}
+
+/** What else was running when the guard path was found broken: it may have finished, and nothing more is known of it. */
+function nameUnderWay(cause: StopCause, ids: readonly string[]): StopCause {
+  if (cause.kind !== "unenforced") return cause;
+  const others = ids.filter((id) => !cause.reason.includes(id));
+  if (others.length === 0) return cause;
+  return { ...cause, reason: `${cause.reason}; other calls under way: ${others.join(", ")}` };
 }

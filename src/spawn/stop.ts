@@ -32,28 +32,12 @@ export function askToStop(child: ProviderChild, { cleanStop }: ProviderAdapter):
   else signalCli(child, cleanStop.signal);
 }
 
-/** Clean stop, then TERM at half of `stopMs`, then KILL at `stopMs`. Resolves when the child has exited. */
-export async function stopChild(
-  child: ProviderChild,
-  adapter: ProviderAdapter,
-  stopMs: number,
-): Promise<void> {
-  const wait = (ms: number) => {
-    const timer = new AbortController();
-    return Promise.race([
-      child.exited,
-      delay(ms, undefined, { signal: timer.signal }).catch(() => {}),
-    ]).finally(() => timer.abort());
-  };
-  askToStop(child, adapter);
-  await wait(stopMs / 2);
+/** SIGTERM to the CLI, whose stdin is gone with it. */
+export function terminateChild(child: ProviderChild): void {
   if (child.hasExited) return;
   child.stdin.destroy();
   child.tree?.look();
   signalCli(child, "SIGTERM");
-  await wait(stopMs / 2);
-  killChild(child);
-  await child.exited;
 }
 
 /** KILL to the group, and to the namespace's first process. Who belongs to the tree is noted first: afterwards orphans belong to init. */

@@ -1,22 +1,20 @@
-// Watches one started CLI to its end: lines to events, deadlines, the one cause of a stop, drain, sweep, facts. Decides nothing
-// about outcomes (settle.ts) and fires no hooks.
+// Watches one started CLI: its lines become events of the run, its exit and its final messages events of the settle machine, whose
+// effects it carries out. Decides nothing and fires no hooks.
 
-import { setTimeout as delay } from "node:timers/promises";
 import type { ProviderAdapter, StreamEvent, StreamParser } from "../render/provider.ts";
-import type { ChildExit, ProviderChild } from "./child.ts";
+import type { ProviderChild } from "./child.ts";
 import type { AgentEventBody } from "./events.ts";
 import { createLineFramer } from "./frame.ts";
-import type { ResolvedDeadlines } from "./options.ts";
+import type { Life } from "./life.ts";
 import type { LineHub } from "./preflight-channel.ts";
-import type { Extinction, Usage } from "./result.ts";
-import type { RunFacts, StopCause } from "./settle.ts";
-import { askToStop, endTree, killChild, stopChild } from "./stop.ts";
+import type { Usage } from "./result.ts";
+import { askToStop, endTree, killChild, terminateChild } from "./stop.ts";
 import type { ProviderHookEvent } from "./watch-provider-hooks.ts";
 
 export interface SuperviseOptions {
   readonly child: ProviderChild;
   readonly adapter: ProviderAdapter;
-  readonly deadlines: ResolvedDeadlines;
+  readonly life: Life;
   readonly marker: string;
   readonly lines: LineHub;
   readonly onEvent: (body: AgentEventBody) => void;
@@ -29,65 +27,17 @@ export interface SuperviseOptions {
 /** What the stream said about the run, so far. */
 export interface StreamSummary {
   providerSessionId: string | undefined;
-  finalMessage: RunFacts["finalMessage"];
   finalText: string | undefined;
   turns: number | undefined;
   usage: Usage | undefined;
   costUsd: number | undefined;
 }
 
-export interface Ended {
-  readonly exit: ChildExit;
-  readonly extinction: Extinction;
-  readonly isTruncated: boolean;
-  readonly stopCause: StopCause | undefined;
-}
-
-export interface Supervision {
-  readonly summary: StreamSummary;
-  /** Ends the run; only the first cause counts. */
-  end(cause: StopCause): void;
-  readonly stopCause: StopCause | undefined;
-  interrupt(): void;
-  /** The prompt was handed over: from here silence counts. */
-  startClock(): void;
-  /** Resolves when the process is gone, its output read and its tree swept. Never rejects. */
-  readonly ended: Promise<Ended>;
-}
-
-export function superviseChild(options: SuperviseOptions): Supervision {
-  const { child, adapter, deadlines, marker, lines, onEvent, onProviderHook, redact } = options;
+export function superviseChild(options: SuperviseOptions): StreamSummary {
+  const { child, adapter, life, marker, lines, onEvent, onProviderHook, redact } = options;
   const parser: StreamParser = adapter.createStreamParser();
-  const summary: StreamSummary = {
-    providerSessionId: undefined,
-    finalMessage: undefined,
-    finalText: undefined,
-    turns: undefined,
-    usage: undefined,
-    costUsd: undefined,
-  };
-  let stopCause: StopCause | undefined;
-  let hasExited = false;
-  let isTruncated = false;
-  let isInterruptAsked = false;
+  const summary: StreamSummary = { ...NOTHING_SAID };
   let lastOutputAt = performance.now();
-  const timers: NodeJS.Timeout[] = [];
-  const after = (ms: number | undefined, run: () => void) => {
-    if (ms !== undefined) timers.push(setTimeout(run, ms));
-  };
-
-  const end = (cause: StopCause) => {
-    if (stopCause !== undefined) return;
-    if (hasExited) {
-      // Nothing is left to stop, and the pid may be another's by now; a fault of the guard path still counts.
-      if (cause.kind === "unenforced") stopCause = cause;
-      return;
-    }
-    stopCause = cause;
-    // An agent whose guard is not in force gets no grace: another tool could run in it.
-    if (cause.kind === "unenforced") killChild(child);
-    else void stopChild(child, adapter, deadlines.stopMs);
-  };
 
   const take = (event: StreamEvent) => {
     switch (event.type) {
@@ -97,14 +47,11 @@ export function superviseChild(options: SuperviseOptions): Supervision {
         onProviderHook(event);
         return;
       case "result":
-        summary.finalMessage = { status: event.status, reason: event.reason };
         summary.finalText = event.text ?? summary.finalText;
         summary.turns = event.turns ?? summary.turns;
         // The last look while it surely lives: what it leaves behind is still below it.
         child.tree?.look();
-        // The provider waits for another prompt on an open stdin; nothing more will come.
-        if (child.stdin.writable) child.stdin.end();
-        after(deadlines.lingerMs, () => end({ kind: "lingered" }));
+        life.send({ type: "final_message", message: { status: event.status, reason: event.reason } });
         return;
       case "session":
         summary.providerSessionId ??= event.providerSessionId;
@@ -138,64 +85,41 @@ export function superviseChild(options: SuperviseOptions): Supervision {
     framer.push(chunk);
   });
   child.stdout.on("error", () => {}); // the exit and the end of the stream say what there is to say
-  const outputEnded = new Promise<void>((resolve) => child.stdout.once("close", resolve));
-
-  const watchIdle = (idleMs: number) => {
-    const silence = performance.now() - lastOutputAt;
-    if (silence >= idleMs && !child.stdout.isPaused()) end({ kind: "idle" });
-    else after(Math.max(10, idleMs - silence), () => watchIdle(idleMs));
-  };
-
-  const ended = (async (): Promise<Ended> => {
-    const exit = await child.exited;
-    hasExited = true;
-    const drained = new AbortController();
-    const drain = delay(deadlines.drainMs, "held", { signal: drained.signal }).catch(() => "closed");
-    child.stdout.resume();
-    const how = await Promise.race([outputEnded.then(() => "closed"), drain]);
-    drained.abort();
-    if (how === "held")
-      take({
-        type: "warning",
-        code: "pipe_held",
-        message: "a descendant kept the output open after the exit",
-      });
-    for (const timer of timers) clearTimeout(timer);
+  const endOutput = () => {
     const rest = framer.end();
-    if (rest !== "") {
-      for (const event of parser.push(rest)) take(event);
-      isTruncated = !isWholeJson(rest);
-    }
+    if (rest !== "") for (const event of parser.push(rest)) take(event);
     for (const event of parser.end()) take(event);
-    // codex leaves without a final message when it is interrupted; claude says so in one.
-    if (isInterruptAsked && summary.finalMessage === undefined)
-      stopCause ??= { kind: "interrupted", reason: "interrupt" };
-    for (const timer of timers) clearTimeout(timer);
-    const extinction = await endTree(child, marker);
-    child.stdout.destroy();
-    return { exit, extinction, isTruncated, stopCause };
-  })();
-
-  return {
-    summary,
-    end,
-    get stopCause() {
-      return stopCause;
-    },
-    interrupt() {
-      if (stopCause !== undefined || hasExited) return;
-      isInterruptAsked = true;
-      askToStop(child, adapter);
-      after(deadlines.stopMs, () => end({ kind: "interrupted", reason: "interrupt" }));
-    },
-    startClock() {
-      lastOutputAt = performance.now();
-      after(deadlines.wallMs, () => end({ kind: "wall" }));
-      if (deadlines.idleMs !== undefined) watchIdle(deadlines.idleMs);
-    },
-    ended,
+    life.send({ type: "output_ended", isTruncated: rest !== "" && !isWholeJson(rest) });
   };
+  child.stdout.once("close", endOutput);
+  void child.exited.then((exit) => life.send({ type: "exited", exit }));
+
+  life.attach({
+    askToStop: () => askToStop(child, adapter),
+    terminate: () => terminateChild(child),
+    kill: () => killChild(child),
+    closeInput: () => void (child.stdin.writable && child.stdin.end()),
+    drain: () => void child.stdout.resume(),
+    giveUpOutput() {
+      child.stdout.off("close", endOutput);
+      const message = "a descendant kept the output open after the exit";
+      take({ type: "warning", code: "pipe_held", message });
+      endOutput();
+    },
+    silenceMs: () => (child.stdout.isPaused() ? undefined : performance.now() - lastOutputAt),
+    endTree: () => endTree(child, marker).finally(() => child.stdout.destroy()),
+  });
+  life.send({ type: "spawned" });
+  return summary;
 }
+
+export const NOTHING_SAID: Readonly<StreamSummary> = {
+  providerSessionId: undefined,
+  finalText: undefined,
+  turns: undefined,
+  usage: undefined,
+  costUsd: undefined,
+};
 
 function isWholeJson(text: string): boolean {
   try {

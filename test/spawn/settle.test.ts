@@ -7,7 +7,6 @@ const GOOD: RunFacts = {
   isPromptDenied: false,
   exitCode: 0,
   signal: null,
-  spawnError: undefined,
   stopCause: undefined,
   isTruncated: false,
   isAttested: true,
@@ -69,12 +68,6 @@ describe("a run", () => {
     ["silent for too long", { stopCause: { kind: "idle" } }, "timed_out", "idle"],
     ["that took too long", { stopCause: { kind: "wall" } }, "timed_out", "wall"],
     ["aborted", { stopCause: { kind: "aborted", reason: "aborted" } }, "interrupted", "aborted"],
-    [
-      "that could not start",
-      { spawnError: "ENOENT", finalMessage: undefined },
-      "failed",
-      "spawn_failed: ENOENT",
-    ],
   ])("%s is settled", (_name, facts, outcome, reason) => {
     expect(settleRun({ ...GOOD, ...facts })).toEqual({ outcome, reason });
   });
@@ -104,7 +97,6 @@ const facts: fc.Arbitrary<RunFacts> = fc.record({
   isPromptDenied: fc.boolean(),
   exitCode: fc.option(fc.constantFrom(0, 1, 137)),
   signal: fc.option(fc.constantFrom("SIGTERM", "SIGKILL")),
-  spawnError: fc.option(fc.string(), { nil: undefined }),
   stopCause: fc.option(
     fc.oneof(
       fc.record({

@@ -194,6 +194,39 @@ describe("field reports", () => {
   });
 });
 
+describe("deadlines", () => {
+  test("the chain of agent_exit is cut off after exitHookMs, told in the receipts, and the result comes", async () => {
+    const { result, seen } = await run(ECHO, {
+      handlers: { agent_exit: () => new Promise(() => {}) },
+      deadlines: { exitHookMs: 200 },
+    });
+    expect(result.outcome).toBe("success");
+    expect(seen.receipts).toContainEqual(
+      expect.objectContaining({ fault: "agent_exit_failed", detail: expect.stringContaining("exitHookMs") }),
+    );
+  });
+
+  test("SIGTERM after interruptGraceMs ends an agent that ignores the clean stop", async () => {
+    const { starting } = await start(
+      { ...ECHO, sins: ["never-exit"] },
+      { deadlines: { interruptGraceMs: 100, stopMs: 60_000 } },
+    );
+    const agent = await starting;
+    for await (const { type } of agent) if (type === "usage" || type === "message") break;
+    const { outcome, reason, exitCode, signal } = await agent.stop("enough");
+    expect({ outcome, reason }).toEqual({ outcome: "interrupted", reason: "enough" });
+    expect(signal === "SIGTERM" || exitCode === 143).toBe(true);
+  });
+
+  test.each([
+    [{ interruptGraceMs: 2_000, stopMs: 1_000 }, "deadlines.interruptGraceMs"],
+    [{ exitHookMs: "off" }, "deadlines.exitHookMs"],
+  ])("%j refuses", async (deadlines, path) => {
+    const { issues } = await refusal(ECHO, { deadlines: deadlines as SpawnOptions["deadlines"] });
+    expect(issues).toMatchObject([{ code: "deadline_invalid", path }]);
+  });
+});
+
 describe("the canary", () => {
   const QUICK = { deadlines: { attestMs: 1500 } };
   const SESSION_START = { event: "SessionStart", rendered: true, preflighted: true, late: 0, never: 0 };

@@ -2,11 +2,15 @@
 
 import { rm } from "node:fs/promises";
 import { afterEach, beforeEach, expect, it } from "vitest";
+import type { Broker } from "../../src/broker/broker.ts";
 import type { RunDirectory } from "../../src/broker/run-directory.ts";
 import { createAttestation } from "../../src/spawn/attestation.ts";
-import type { FinishInput } from "../../src/spawn/finish.ts";
+import { closeRun } from "../../src/spawn/close-run.ts";
 import type { RunScope } from "../../src/spawn/run-scope.ts";
-import { type LiveRun, superviseToEnd } from "../../src/spawn/supervise-to-end.ts";
+import type { RunLayout } from "../../src/spawn/set-up.ts";
+import { settleRun } from "../../src/spawn/settle.ts";
+import { NOTHING_SAID } from "../../src/spawn/supervise.ts";
+import type { SessionWatch } from "../../src/spawn/watch-codex-session.ts";
 import { makeRunDirectory, makeScratch } from "../broker/support.ts";
 
 let scratch: string;
@@ -17,7 +21,15 @@ beforeEach(async () => {
 });
 afterEach(() => rm(scratch, { recursive: true, force: true }));
 
-async function endOf({ canary = true, lastLook = [] }: { canary?: boolean; lastLook?: string[] } = {}) {
+async function endOf({
+  canary = true,
+  lastLook = [],
+  close = async () => {},
+}: {
+  canary?: boolean;
+  lastLook?: string[];
+  close?: () => Promise<void>;
+} = {}) {
   const attestation = createAttestation({ events: ["SessionStart", "PreToolUse"] });
   if (canary) {
     attestation.asked("SessionStart", 1);
@@ -28,32 +40,32 @@ async function endOf({ canary = true, lastLook = [] }: { canary?: boolean; lastL
   const scope = {
     attestation,
     receipts: { write: () => {} },
+    redactor: { text: (text: string) => text },
     runtime: { isPromptDenied: false, settle: async () => {} },
     options: {},
     warnings: [],
   } as unknown as RunScope;
-  let settled: FinishInput | undefined;
-  const live = {
-    layout: { runDirectory, remove: async () => void order.push("home removed") },
-    broker: { close: async () => {} },
-    child: { stderrTail: () => "" },
+  const evidence = await closeRun(scope, {
+    layout: { runDirectory, remove: async () => void order.push("home removed") } as unknown as RunLayout,
+    broker: { close } as Broker,
     session: {
       close: () => {
         order.push("last look");
         return lastLook;
       },
-    },
-    supervision: {
-      summary: { finalMessage: { status: "ok", reason: "completed" } },
-      ended: Promise.resolve({ exit: { code: 0, signal: null }, isTruncated: false }),
-    },
-    report: { issues: [] },
-    finish: async (input: FinishInput) => {
-      settled = input;
-    },
-  } as unknown as LiveRun;
-  await superviseToEnd(scope, live);
-  return { ...settled?.settlement, order };
+    } as unknown as SessionWatch,
+    summary: { ...NOTHING_SAID },
+  });
+  const settlement = settleRun({
+    ...evidence,
+    finalMessage: { status: "ok", reason: "completed" },
+    exitCode: 0,
+    signal: null,
+    stopCause: undefined,
+    isTruncated: false,
+    isAttested: true,
+  });
+  return { ...settlement, order };
 }
 
 it("a run with its canary and nothing found is a success, and the record was looked at before the home went", async () => {
@@ -75,5 +87,14 @@ it("a run whose last look finds a call that ran unasked is unenforced", async ()
   expect(await endOf({ lastLook: ["unasked: tool call x"] })).toMatchObject({
     outcome: "unenforced",
     reason: "unasked: tool call x",
+  });
+});
+
+it("a broker that cannot be closed is a fault, and the rest is still put away", async () => {
+  const close = () => Promise.reject(new Error("EIO"));
+  expect(await endOf({ close })).toEqual({
+    outcome: "unenforced",
+    reason: "close_failed: Error: EIO",
+    order: ["last look", "home removed"],
   });
 });
