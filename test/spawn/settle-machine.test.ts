@@ -194,6 +194,15 @@ describe("a life settles by name", () => {
     expect(deeds(effects)).toEqual(["kill", "end_tree", "close", "fire_exit"]);
   });
 
+  it("what came first counts, of two failed starts and of two ends of the output", () => {
+    const again: RunEvent = { type: "start_failed", settlement: { outcome: "failed", reason: "again" } };
+    expect(live([refused, again, ...finish]).state.settlement).toMatchObject({ outcome: "refused" });
+    const cut: RunEvent = { type: "output_ended", isTruncated: true };
+    expect(live([...start, said(), wholeOutput, cut, exited(0), ...finish]).state.settlement).toMatchObject({
+      outcome: "success",
+    });
+  });
+
   it("an agent that is gone before it is known whether it was attested waits for that", () => {
     const gone = live([{ type: "spawned" }, exited(0), wholeOutput, ...finish.slice(0, 2)]);
     expect(gone.state.phase).toBe("closing");
@@ -305,6 +314,20 @@ const anyEvent: fc.Arbitrary<RunEvent> = fc.oneof(
   evidence.map((it): RunEvent => ({ type: "closed", evidence: it })),
 );
 
+/** What may still come when everything is decided. */
+const LATE: readonly RunEvent[] = [
+  { type: "attested" },
+  refused,
+  said(),
+  ended({ kind: "unenforced", reason: "late" }),
+  ended({ kind: "stopped", reason: "late" }),
+  { type: "interrupt" },
+  { type: "kill" },
+  exited(1),
+  { type: "tree_ended", extinction: GONE },
+  { type: "closed", evidence: CLEAN },
+];
+
 /** What must hold of any sequence of events, possible or not. */
 function checkPromises(events: readonly RunEvent[]) {
   let state = NOT_STARTED;
@@ -365,6 +388,9 @@ function playWorld(picks: Iterator<number>): { state: RunState; events: RunEvent
   let isPipeOpen = false;
   let outputGivenUp = false;
   let lives = 2 + pick(4);
+  const isStubborn = pick(3) === 0;
+  const isPipeHeld = pick(3) === 0;
+  const isNeverReaped = pick(8) === 0;
   let unenforced = false;
   const pending: RunEvent[] = [];
 
@@ -427,7 +453,7 @@ function playWorld(picks: Iterator<number>): { state: RunState; events: RunEvent
       choices.push(spend(ended({ kind: "stopped", reason: "s" })));
       choices.push(spend(ended({ kind: "unenforced", reason: "unasked" })));
     }
-    if (agent === "alive" && (isKillSent || pick(3) === 0))
+    if (agent === "alive" && !(isKillSent && isNeverReaped) && (isKillSent || (!isStubborn && pick(3) === 0)))
       choices.push(() => {
         agent = "gone";
         send({
@@ -435,7 +461,7 @@ function playWorld(picks: Iterator<number>): { state: RunState; events: RunEvent
           exit: isKillSent ? { code: null, signal: "SIGKILL" } : { code: pick(2), signal: null },
         });
       });
-    if (isPipeOpen && (outputGivenUp || pick(4) === 0))
+    if (isPipeOpen && (outputGivenUp || (!isPipeHeld && (agent === "gone" || pick(4) === 0))))
       choices.push(() => {
         isPipeOpen = false;
         send({ type: "output_ended", isTruncated: !outputGivenUp && pick(4) === 0 });
@@ -463,6 +489,16 @@ it(`comes to one end in ${RUNS} random interleavings of agent, timers, callers a
       const { state, events, unenforced } = playWorld(picks);
       expect(state.phase).toBe("settled");
       expect(checkPromises(events).settlement).toEqual(state.settlement);
+      for (const late of LATE) {
+        const { state: after, effects } = reduceRun(state, late);
+        expect(effects).toEqual([]);
+        expect([after.phase, after.settlement]).toEqual([state.phase, state.settlement]);
+      }
+      const beforeDelivery = events.slice(
+        0,
+        events.findLastIndex(({ type }) => type === "delivered"),
+      );
+      for (const late of LATE) expect(reduceRun(live(beforeDelivery).state, late).effects).toEqual([]);
       const outcome = state.settlement?.outcome ?? "none";
       if (unenforced) expect(["unenforced", "refused"]).toContain(outcome);
       outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1);
