@@ -80,7 +80,7 @@ function encode({ body, position, fault, offered }: ModelCall): EncodedAnswer {
     model: typeof body.model === "string" ? body.model : "scripted",
     stop_sequence: null,
   };
-  const stopReason = calls.length > 0 ? "tool_use" : "end_turn";
+  const stopReason = fault?.kind === "refuse" ? "refusal" : calls.length > 0 ? "tool_use" : "end_turn";
   const usage = { input_tokens: 10, output_tokens: 10 };
   if (body.stream !== true) {
     const whole = JSON.stringify({ ...message, content, stop_reason: stopReason, usage });

@@ -84,7 +84,10 @@ function encode(call: ModelCall): EncodedAnswer {
   const text = step === undefined ? FINAL_TEXT : stepText(step.text, fault);
   const items = scripted ? encodeCalls(calls, scripted, offered) : [];
   if (text !== undefined || items.length === 0) {
-    const content = [{ type: "output_text", text: text ?? FINAL_TEXT }];
+    const said = text ?? FINAL_TEXT;
+    const content: JsonObject[] = [
+      fault?.kind === "refuse" ? { type: "refusal", refusal: said } : { type: "output_text", text: said },
+    ];
     items.unshift({ type: "message", role: "assistant", id: `msg_${id}`, content });
   }
   return stream(id, items);

@@ -25,6 +25,8 @@ export type Fault =
   | { readonly kind: "status"; readonly status: number; readonly message?: string; readonly times?: number }
   /** Accepts the request and never answers; with `afterStart` the stream begins and then stays silent. */
   | { readonly kind: "hang"; readonly afterStart?: boolean }
+  /** The model refuses: claude's stop reason `refusal`, a `refusal` part for codex. The step's text is what it says. */
+  | { readonly kind: "refuse" }
   /** Ends the connection in the middle of the answer. */
   | { readonly kind: "cut" }
   /** Sends the answer in small pieces. @default 16 bytes every 10 ms */

@@ -179,7 +179,8 @@ export type StreamEvent =
   | {
       readonly type: "result";
       /** What the provider's final message says; `ok` is not yet `success`. */
-      readonly status: "ok" | "error" | "prompt_blocked" | "interrupted";
+      /** `no_message`: the turn is called complete, but the model said nothing in it. */
+      readonly status: "ok" | "error" | "prompt_blocked" | "interrupted" | "no_message";
       readonly reason: string;
       readonly text?: string;
       readonly turns?: number;

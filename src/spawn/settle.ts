@@ -18,11 +18,12 @@ export type StopCause =
   | { readonly kind: "idle" | "wall" | "lingered" }
   | { readonly kind: "unenforced" | "hook_loop"; readonly reason: string };
 
+/** `no_message`: the provider calls its turn complete, but the model said nothing in it. */
+export type FinalStatus = "ok" | "error" | "prompt_blocked" | "interrupted" | "no_message";
+
 export interface RunFacts {
   /** The last final message of the provider, if any. */
-  readonly finalMessage:
-    | { readonly status: "ok" | "error" | "prompt_blocked" | "interrupted"; readonly reason: string }
-    | undefined;
+  readonly finalMessage: { readonly status: FinalStatus; readonly reason: string } | undefined;
   /** A `UserPromptSubmit` hook of ours denied. */
   readonly isPromptDenied: boolean;
   readonly exitCode: number | null;
@@ -68,6 +69,7 @@ export function settleRun(facts: RunFacts): Settlement {
     };
   }
   if (finalMessage.status === "interrupted") return { outcome: "interrupted", reason: finalMessage.reason };
+  if (finalMessage.status === "no_message") return { outcome: "incomplete", reason: finalMessage.reason };
   if (finalMessage.status === "error") return { outcome: "failed", reason: finalMessage.reason };
   if (stopCause?.kind !== "lingered" && exitCode !== 0) {
     return {

@@ -60,6 +60,12 @@ describe("a run", () => {
       "failed",
       "killed by SIGTERM after a final message",
     ],
+    [
+      "in which the model said nothing",
+      { finalMessage: { status: "no_message", reason: "silent" } },
+      "incomplete",
+      "silent",
+    ],
     ["cut inside a line", { isTruncated: true }, "incomplete", "output_truncated"],
     ["whose hooks were not attested", { isAttested: false }, "unenforced", "the hooks were not attested"],
     ["with a fault", { faults: ["tampered: x"] }, "unenforced", "tampered: x"],

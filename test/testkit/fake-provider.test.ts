@@ -53,7 +53,8 @@ describe.each(PROVIDERS)("a fake %s", (provider) => {
   });
 
   test("asks for parallel calls apart: the denied one does not run, the other does", async () => {
-    const script = { steps: [{ tools: [{ shell: "touch one" }, { shell: "touch two" }] }] };
+    const tools = [{ shell: "touch one" }, { shell: "touch two" }];
+    const script = { steps: [{ tools }, { text: "done" }] };
     const { result } = await play(place, {
       provider,
       script,
@@ -126,7 +127,7 @@ describe.each(PROVIDERS)("a fake %s", (provider) => {
   test("tells a command that fails as an error", async () => {
     const { events, result } = await play(place, {
       provider,
-      script: { steps: [{ tools: [{ shell: "exit 3" }] }] },
+      script: { steps: [{ tools: [{ shell: "exit 3" }] }, { text: "done" }] },
     });
     expect(events).toContainEqual(
       expect.objectContaining({ type: "tool_result", isError: true, denied: false }),

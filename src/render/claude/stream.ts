@@ -7,6 +7,7 @@ export function createStreamParser(): StreamParser {
   /** A tool_result that names a hook or a rule as its judge did not run; the `permission_denied` line says so too. */
   const deniedIds = new Set<string>();
   let isPromptBlocked = false;
+  let isRefused = false;
 
   const fromSystem = (line: JsonObject): StreamEvent[] => {
     switch (line.subtype) {
@@ -34,6 +35,9 @@ export function createStreamParser(): StreamParser {
       case "permission_denied":
         if (typeof line.tool_use_id === "string") deniedIds.add(line.tool_use_id);
         return [];
+      case "model_refusal_no_fallback":
+        isRefused = true;
+        return [{ type: "raw", payload: line }];
       case "api_retry":
         return [{ type: "warning", code: "api_retry", message: JSON.stringify(line) }];
       default:
@@ -103,7 +107,7 @@ export function createStreamParser(): StreamParser {
         case "user":
           return fromUser(line);
         case "result":
-          return fromResult(line, isPromptBlocked);
+          return fromResult(line, { isPromptBlocked, isRefused });
         case "control_response":
         case "control_request":
         case "control_cancel_request":
@@ -128,7 +132,14 @@ function fromAssistant(line: JsonObject): StreamEvent[] {
   });
 }
 
-function fromResult(line: JsonObject, isPromptBlocked: boolean): StreamEvent[] {
+/** What earlier lines said that the last one does not. */
+interface Seen {
+  readonly isPromptBlocked: boolean;
+  /** The model refused, once more after claude had asked it to go on (C-47). */
+  readonly isRefused: boolean;
+}
+
+function fromResult(line: JsonObject, seen: Seen): StreamEvent[] {
   const { usage, total_cost_usd: cost, result, num_turns: turns } = line;
   const counted = isJsonObject(usage) ? usage : {};
   const number = (name: string, value: Json | undefined) =>
@@ -143,8 +154,8 @@ function fromResult(line: JsonObject, isPromptBlocked: boolean): StreamEvent[] {
     },
     {
       type: "result",
-      ...classify(line, isPromptBlocked),
-      ...(typeof result === "string" && !isPromptBlocked ? { text: result } : {}),
+      ...classify(line, seen),
+      ...(typeof result === "string" && !seen.isPromptBlocked ? { text: result } : {}),
       ...number("turns", turns),
     },
   ];
@@ -153,12 +164,13 @@ function fromResult(line: JsonObject, isPromptBlocked: boolean): StreamEvent[] {
 /** The exit code and `subtype` are no verdict: API errors say `success`, a blocked prompt does too (C-15). */
 function classify(
   line: JsonObject,
-  isPromptBlocked: boolean,
+  { isPromptBlocked, isRefused }: Seen,
 ): { status: "ok" | "error" | "prompt_blocked" | "interrupted"; reason: string } {
   const reason = String(line.terminal_reason ?? line.subtype ?? "unknown");
   if (isPromptBlocked && line.num_turns === 0) return { status: "prompt_blocked", reason: "prompt_blocked" };
   if (reason.startsWith("aborted")) return { status: "interrupted", reason };
-  if (line.subtype !== "success" || line.is_error === true) return { status: "error", reason };
+  if (line.subtype !== "success" || line.is_error === true)
+    return { status: "error", reason: isRefused && reason === "api_error" ? "refusal" : reason };
   return reason === "completed" || reason === "success"
     ? { status: "ok", reason: "completed" }
     : { status: "error", reason };

@@ -51,10 +51,11 @@ export function createStreamParser(): StreamParser {
       },
       {
         type: "result",
-        status: "ok",
-        reason: "completed",
+        // A model that refuses leaves no item at all, and the turn is called complete.
+        ...(finalText === undefined
+          ? { status: "no_message", reason: "the turn ended without a message" }
+          : { status: "ok", reason: "completed", text: finalText }),
         turns,
-        ...(finalText === undefined ? {} : { text: finalText }),
       },
     ];
   };
