@@ -101,6 +101,7 @@ export async function startAttested(
     onEvent,
     onProviderHook: watchProviderHooks({ attestation, receipts, end: (cause) => ender.end(cause) }),
     redact: redactor.text,
+    maxLineBytes: options.maxLineBytes,
   });
   ender.end = (cause) => supervision.end(nameUnderWay(cause, runtime.ledger.underWay()));
   const report = ownReport ?? (await attest(channelOfChild(child, lines, signal)));

@@ -90,6 +90,11 @@ export interface SpawnOptions {
   secrets?: readonly string[];
   deadlines?: Deadlines;
   /**
+   * Longest line of the agent's output that is read, in bytes without its newline: 65,536 to 535,822,336 (511 MiB, near the longest string
+   * there is). A longer one is skipped and told as an `overflow` event. @default 16777216 (16 MiB)
+   */
+  maxLineBytes?: number;
+  /**
    * What holds the agent's processes together. `auto`: a PID namespace where this host can make one, else a sweep at the end. `pid-namespace`
    * refuses with `platform_unsupported` where there is none. @default "auto"
    */
@@ -123,6 +128,9 @@ export const DEFAULT_DEADLINES = {
   drainMs: 2_000,
   stopMs: 5_000,
 } as const;
+
+/** What `maxLineBytes` may be. A line becomes one string, and the longest string is 24 characters short of 512 MiB. */
+export const LINE_BYTES_RANGE = { least: 64 * 1024, most: 511 * 1024 * 1024 } as const;
 
 /** Node's timers wrap above this. */
 const TIMER_MAX_MS = 2 ** 31 - 1;
@@ -165,6 +173,14 @@ export async function checkSpawnOptions(options: SpawnOptions): Promise<Issue[]>
       });
     }
   }
+  const { maxLineBytes: lineBytes = LINE_BYTES_RANGE.least } = options;
+  const { least, most } = LINE_BYTES_RANGE;
+  if (!Number.isInteger(lineBytes) || lineBytes < least || lineBytes > most)
+    invalid(
+      "maxLineBytes",
+      `expected a whole number of bytes, got ${JSON.stringify(lineBytes)}`,
+      `from ${least} to ${most}`,
+    );
   for (const [name, value] of Object.entries(options.env ?? {})) {
     if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(name)) invalid(`env.${name}`, "is not a variable name");
     else if (typeof value !== "string" || value.includes("\0"))

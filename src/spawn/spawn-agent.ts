@@ -14,7 +14,7 @@ import { adapterFor } from "../render/registry.ts";
 import { type Started, startAttested } from "./attest.ts";
 import type { ProviderChild } from "./child.ts";
 import { resolveContainment } from "./containment.ts";
-import { createEventQueue, type EventQueue } from "./events.ts";
+import { createEventQueue, type EventQueue } from "./event-queue.ts";
 import { createFinisher } from "./finish.ts";
 import type { SpawnOptions } from "./options.ts";
 import { precheckRun } from "./precheck.ts";
@@ -106,7 +106,7 @@ export async function spawnAgent(options: SpawnOptions): Promise<AgentRun> {
         session?.look();
         watchForPrompt(event);
         watch(event);
-        queue.push(event);
+        queue.push(event.type === "unparsed" ? { ...event, text: scope.redactor.text(event.text) } : event);
       },
       (spawned) => {
         child = spawned;
@@ -116,6 +116,10 @@ export async function spawnAgent(options: SpawnOptions): Promise<AgentRun> {
     reach("attested", runId);
     queueControl.pause = () => void started.child.stdout.pause();
     queueControl.resume = () => void started.child.stdout.resume();
+    // What is left of the output is read within `drainMs`, whether or not the consumer keeps up.
+    void started.child.exited.then(() => {
+      queueControl.pause = () => {};
+    });
     handOver(scope, started, prompt, layout);
     void ledger.listen();
     reach("prompt_handed_over", runId);

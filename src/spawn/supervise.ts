@@ -22,6 +22,8 @@ export interface SuperviseOptions {
   readonly onEvent: (body: AgentEventBody) => void;
   /** What the provider says about our handlers; never shown. */
   readonly onProviderHook: (event: ProviderHookEvent) => void;
+  /** @default 16 MiB */
+  readonly maxLineBytes?: number | undefined;
   /** Diagnostics pass through it before they are shown. */
   readonly redact: (text: string) => string;
 }
@@ -125,14 +127,22 @@ export function superviseChild(options: SuperviseOptions): Supervision {
     onEvent(event);
   };
 
-  const framer = createLineFramer({
-    onLine: (line) => {
-      lines.emit(line);
-      for (const event of parser.push(line)) take(event);
+  const framer = createLineFramer(
+    {
+      onLine: (line) => {
+        lines.emit(line);
+        for (const event of parser.push(line)) take(event);
+      },
+      onOverflow: (line) => {
+        parser.skip();
+        // It may have been a final message, and have said otherwise.
+        summary.finalMessage = undefined;
+        summary.finalText = undefined;
+        onEvent({ type: "overflow", ...line });
+      },
     },
-    onOverflow: (bytes) =>
-      take({ type: "warning", code: "line_overflow", message: `a line of ${bytes} bytes was skipped` }),
-  });
+    options.maxLineBytes,
+  );
   child.stdout.on("data", (chunk: Buffer) => {
     lastOutputAt = performance.now();
     framer.push(chunk);
