@@ -96,7 +96,8 @@ export function createEventQueue(
       isFull = false;
       onDrained();
     }
-    return { ...entry.body, seq: seq++, runId } as AgentEvent;
+    // Not `{ ...body, seq }`: properties added behind a spread cost four times as much here.
+    return Object.assign({ seq: seq++, runId }, entry.body);
   };
 
   const detach = () => {

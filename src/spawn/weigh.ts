@@ -1,5 +1,7 @@
 // What a value of JSON shape may take in memory. Too much rather than too little, and never recursive: a line may nest as deep as it is long.
 
+import type { JsonObject } from "../json.ts";
+
 /** Of a value itself: a number, a reference, the head of a string or an object. */
 const VALUE_BYTES = 32;
 const UNIT_BYTES = 2;
@@ -14,9 +16,9 @@ export function weigh(value: unknown): number {
     if (typeof next === "string") bytes += next.length * UNIT_BYTES;
     else if (Array.isArray(next)) for (const item of next) open.push(item);
     else if (typeof next === "object" && next !== null)
-      for (const [name, item] of Object.entries(next)) {
+      for (const name of Object.keys(next)) {
         bytes += name.length * UNIT_BYTES;
-        open.push(item);
+        open.push((next as JsonObject)[name]);
       }
   }
   return bytes;
