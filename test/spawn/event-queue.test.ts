@@ -101,6 +101,16 @@ describe("a slow consumer", () => {
     expect(calls).toEqual(["full"]);
   });
 
+  test("that keeps up pauses nothing and loses nothing, however much has come", async () => {
+    const { queue, calls } = makeQueue();
+    const iterator = queue[Symbol.asyncIterator]();
+    for (const index of upTo(200)) {
+      queue.push(raw("x".repeat(1024 * 1024)));
+      expect((await iterator.next()).value).toMatchObject({ type: "raw", seq: index });
+    }
+    expect(calls).toEqual([]);
+  });
+
   test("loses diagnostics above the mark and nothing else", async () => {
     const { queue } = makeQueue();
     const events = collect(queue);
