@@ -2,6 +2,7 @@
 // dropped, and told where it would have been. Numbers are given on the way out, so that they have no gap whatever was dropped (P4).
 
 import type { AgentEvent, AgentEventBody, DroppedEvent } from "./events.ts";
+import { LINE_CAP_BYTES } from "./frame.ts";
 import { weigh } from "./weigh.ts";
 
 /** Reached when either is. */
@@ -27,12 +28,16 @@ export interface QueueLimits {
 
 const MIB = 1024 * 1024;
 
-export const QUEUE_LIMITS: QueueLimits = {
-  beforeAttach: { events: 1024, bytes: 16 * MIB },
-  pause: { events: 4096, bytes: 16 * MIB },
-  diagnostics: { events: 8192, bytes: 32 * MIB },
-  everything: { events: Number.POSITIVE_INFINITY, bytes: 64 * MIB },
-};
+/** A longest line weighs about twice its bytes: beside it there must be room for what came with it, else a consumer that keeps up loses that. */
+export function queueLimits(maxLineBytes: number = LINE_CAP_BYTES): QueueLimits {
+  const lineBytes = Math.max(16 * MIB, maxLineBytes);
+  return {
+    beforeAttach: { events: 1024, bytes: 16 * MIB },
+    pause: { events: 4096, bytes: 16 * MIB },
+    diagnostics: { events: 8192, bytes: 3 * lineBytes },
+    everything: { events: Number.POSITIVE_INFINITY, bytes: 4 * lineBytes },
+  };
+}
 
 /** What a consumer can do without: it says nothing that the agent did, and an agent can print it without end. */
 const DIAGNOSTICS: readonly AgentEventBody["type"][] = ["warning", "raw", "unparsed"];
@@ -51,7 +56,7 @@ interface Waiting {
 export function createEventQueue(
   runId: string,
   { onFull, onDrained }: { onFull: () => void; onDrained: () => void },
-  limits: QueueLimits = QUEUE_LIMITS,
+  limits: QueueLimits = queueLimits(),
 ): EventQueue {
   const resume = { events: limits.pause.events / 2, bytes: limits.pause.bytes / 2 };
   let seq = 0;

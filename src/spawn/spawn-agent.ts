@@ -14,7 +14,7 @@ import { adapterFor } from "../render/registry.ts";
 import { type Started, startAttested } from "./attest.ts";
 import type { ProviderChild } from "./child.ts";
 import { resolveContainment } from "./containment.ts";
-import { createEventQueue, type EventQueue } from "./event-queue.ts";
+import { createEventQueue, type EventQueue, queueLimits } from "./event-queue.ts";
 import { createFinisher } from "./finish.ts";
 import type { SpawnOptions } from "./options.ts";
 import { precheckRun } from "./precheck.ts";
@@ -53,10 +53,11 @@ export async function spawnAgent(options: SpawnOptions): Promise<AgentRun> {
   options.signal?.throwIfAborted();
   const queueControl = { pause: () => {}, resume: () => {} };
   const runId = randomUUID();
-  const queue = createEventQueue(runId, {
-    onFull: () => queueControl.pause(),
-    onDrained: () => queueControl.resume(),
-  });
+  const queue = createEventQueue(
+    runId,
+    { onFull: () => queueControl.pause(), onDrained: () => queueControl.resume() },
+    queueLimits(options.maxLineBytes),
+  );
   const scope = createScope({ plan, adapter, options, runOptions, runId, recipe }, (event) =>
     queue.push(event),
   );

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { createEventQueue, QUEUE_LIMITS, type QueueLimits } from "../../src/spawn/event-queue.ts";
+import { createEventQueue, type QueueLimits, queueLimits } from "../../src/spawn/event-queue.ts";
 import type { AgentEvent, AgentEventBody } from "../../src/spawn/events.ts";
 
 const said = (text: string) => ({ type: "thinking", text }) as const;
@@ -171,6 +171,21 @@ describe("a consumer that leaves", () => {
   });
 });
 
+test.each([1, 16, 100, 511])(
+  "beside a line of %d MiB nothing that came with it is lost",
+  async (mebibytes) => {
+    const bytes = mebibytes * 1024 * 1024;
+    const { queue } = makeQueue(queueLimits(bytes));
+    const events = collect(queue);
+    const most = 8 * 1024 * 1024;
+    for (let left = bytes; left > 0; left -= most) queue.push(said("x".repeat(Math.min(left, most))));
+    queue.push(raw("x"));
+    queue.push(said("x"));
+    queue.end();
+    expect(dropped(await events)).toEqual([]);
+  },
+);
+
 test("a second consumer is told that the events are taken", () => {
   const { queue } = makeQueue();
   queue[Symbol.asyncIterator]();
@@ -186,7 +201,7 @@ test("whatever comes and whenever it is read: no gap, no disorder, and what is k
     everything: fc.constantFrom(
       level(Number.POSITIVE_INFINITY, 1e9),
       level(10, 1e9),
-      QUEUE_LIMITS.everything,
+      queueLimits().everything,
     ),
   });
   const step = fc.oneof(
