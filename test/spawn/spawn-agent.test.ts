@@ -1,3 +1,4 @@
+import { setImmediate } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { type AgentEvent, RenderedHooks, type SpawnOptions, spawnAgent } from "../../src/index.ts";
 import type { FakeScript } from "../../src/testkit/index.ts";
@@ -182,6 +183,21 @@ describe("field reports", () => {
       reason: "exited 0 without a final message",
       finalText: undefined,
     });
+  });
+
+  test("a consumer slower than the agent holds it back and loses nothing", async () => {
+    const { starting } = await start({ steps: [{ text: "done", sins: [{ "flood-stdout": 20 }] }] });
+    const run = await starting;
+    const counts: Record<string, number> = {};
+    let next = 0;
+    for await (const { type, seq } of run) {
+      expect(seq).toBe(next++);
+      counts[type] = (counts[type] ?? 0) + 1;
+      await setImmediate();
+    }
+    expect(counts).toMatchObject({ raw: 20_000, result: 1 });
+    expect(counts).not.toHaveProperty("dropped");
+    expect((await run.result).outcome).toBe("success");
   });
 
   test("a secret in a line that is no JSON is not shown", async () => {
