@@ -56,6 +56,22 @@ describe("claude's stream", () => {
     ]);
   });
 
+  test("of denied calls without a result the last 4,096 are remembered", () => {
+    const denied = (id: string) => ({ type: "system", subtype: "permission_denied", tool_use_id: id });
+    const ended = (...ids: string[]) => ({
+      type: "user",
+      message: { content: ids.map((id) => ({ type: "tool_result", tool_use_id: id, is_error: true })) },
+    });
+    const long = "x".repeat(1_025);
+    const ids = Array.from({ length: 4_097 }, (_, index) => `t${index}`);
+    expect(read("claude", ...ids.map(denied), denied(long), ended("t0", "t1", "t4096", long))).toMatchObject([
+      { denied: false },
+      { denied: true },
+      { denied: true },
+      { denied: false, ran: false },
+    ]);
+  });
+
   test("the first decision about a call counts", () => {
     const line = {
       type: "user",

@@ -4,10 +4,22 @@ import { isJsonObject, type Json, type JsonObject } from "../../json.ts";
 import type { StreamEvent, StreamParser } from "../provider.ts";
 import { readLine, unparsed } from "../read-line.ts";
 
+/** Denied calls remembered until their result; claude runs far fewer at a time. */
+const DENIED_MAX = 4096;
+/** Longest id that is remembered, in UTF-16 units. */
+const ID_MAX = 1024;
+
 export function createStreamParser(): StreamParser {
   /** A tool_result that names a hook or a rule as its judge did not run; the `permission_denied` line says so too. */
   const deniedIds = new Set<string>();
   let isPromptBlocked = false;
+
+  const noteDenied = (id: Json | undefined) => {
+    if (typeof id !== "string" || id.length > ID_MAX) return;
+    deniedIds.add(id);
+    const [oldest] = deniedIds;
+    if (deniedIds.size > DENIED_MAX && oldest !== undefined) deniedIds.delete(oldest);
+  };
 
   const fromSystem = (line: JsonObject): StreamEvent[] => {
     switch (line.subtype) {
@@ -33,7 +45,7 @@ export function createStreamParser(): StreamParser {
       case "informational":
         return fromInformational(line);
       case "permission_denied":
-        if (typeof line.tool_use_id === "string") deniedIds.add(line.tool_use_id);
+        noteDenied(line.tool_use_id);
         return [];
       case "api_retry":
         return [{ type: "warning", code: "api_retry", message: JSON.stringify(line) }];
