@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { benchGuardedCall } from "./guarded-call.mjs";
 import { machine, toMarkdown } from "./harness.mjs";
 import { benchHooks } from "./hooks.mjs";
+import { benchMemory } from "./memory.mjs";
 import { benchSpawn } from "./spawn.mjs";
 import { benchStream } from "./stream.mjs";
 
@@ -16,6 +17,7 @@ const results = [
   await benchSpawn(quick ? { rounds: 3, each: 1 } : {}),
   ...(await benchGuardedCall(quick ? { rounds: 2 } : {})),
   await benchStream(quick ? { megabytes: 20, rounds: 1 } : {}),
+  ...(await benchMemory(quick ? { scale: 0.02, rounds: 1 } : {})),
 ];
 
 console.log(`${on.cpu}, ${on.cores} cores, ${on.platform}, Node ${on.node}, load ${on.load1.toFixed(2)}\n`);

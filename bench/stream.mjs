@@ -77,7 +77,7 @@ function eventReader() {
     onLine: (line) => {
       parser.push(line);
     },
-    onOverflow: (bytes) => {
+    onOverflow: ({ bytes }) => {
       throw new Error(`A line of ${bytes} bytes was skipped.`);
     },
   });

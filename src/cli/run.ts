@@ -142,6 +142,12 @@ export function describeEvent(event: AgentEvent): string | undefined {
     }
     case "warning":
       return short(`warning   ${event.code}: ${event.message}`);
+    case "unparsed":
+      return short(`unparsed  ${event.text}`);
+    case "overflow":
+      return `overflow  a line of ${event.bytes} bytes was skipped`;
+    case "dropped":
+      return `dropped   ${event.count} event(s)`;
     case "result": {
       const { outcome, reason, durationMs, hooks, extinction, receiptPath } = event.result;
       const counts = `${hooks.ran} hook run(s), ${hooks.denied} denied, ${hooks.failed} failed`;

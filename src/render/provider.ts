@@ -187,11 +187,21 @@ export type StreamEvent =
     }
   /** Answers on claude's control channel; never shown to callers. */
   | { readonly type: "control"; readonly payload: JsonObject }
-  | { readonly type: "raw"; readonly payload: Json };
+  | { readonly type: "raw"; readonly payload: Json }
+  /** A line that is no JSON object, or nests deeper than 1,000 levels. */
+  | {
+      readonly type: "unparsed";
+      /** Its first 4 KiB. */
+      readonly text: string;
+      /** Of the whole line, as UTF-8. */
+      readonly bytes: number;
+    };
 
 /** Stateful, one per run: lines in, events out. Never throws for what a provider prints. */
 export interface StreamParser {
   push(line: string): readonly StreamEvent[];
+  /** A line was too long to be read: what it said is not known, and what was said before may not hold any more. */
+  skip(): void;
   /** Called at the end of the stream; may settle what only the end can tell. */
   end(): readonly StreamEvent[];
 }

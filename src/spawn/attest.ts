@@ -103,6 +103,7 @@ export async function startAttested(
     onEvent,
     onProviderHook: watchProviderHooks({ attestation, receipts, end: (cause) => ender.end(cause) }),
     redact: redactor.text,
+    maxLineBytes: options.maxLineBytes,
   });
   onSupervised(summary);
   const report = ownReport ?? (await attest(channelOfChild(child, lines, signal)));

@@ -6,6 +6,7 @@ import { constants } from "node:os";
 import type { Readable, Writable } from "node:stream";
 import { explainSpawnFailure } from "../exec/explain-spawn-failure.ts";
 import { type TreeWatch, watchTree } from "../exec/tree-watch.ts";
+import { createByteRing } from "./byte-ring.ts";
 import { type NamespaceRecipe, waitForNamespace } from "./namespace-recipe.ts";
 import type { PidNamespace } from "./pid-namespace.ts";
 
@@ -35,7 +36,7 @@ export interface ProviderChild {
 }
 
 /** Bytes of stderr kept. */
-export const STDERR_RING_BYTES = 64 * 1024;
+export const STDERR_RING_BYTES = 256 * 1024;
 
 /** How long the namespace's CLI is waited for. */
 const NAMESPACE_MS = 10_000;
@@ -114,11 +115,8 @@ export function exitInside(code: number | null, signal: NodeJS.Signals | null): 
 }
 
 function keepTail(stream: Readable, limit: number): () => string {
-  let tail = Buffer.alloc(0);
-  stream.on("data", (chunk: Buffer) => {
-    tail = Buffer.concat([tail, chunk]);
-    if (tail.length > limit) tail = Buffer.from(tail.subarray(tail.length - limit));
-  });
+  const ring = createByteRing(limit);
+  stream.on("data", (chunk: Buffer) => ring.push(chunk));
   stream.on("error", () => {}); // a broken stderr pipe says nothing that the exit does not
-  return () => tail.toString("utf8");
+  return () => ring.text();
 }

@@ -7,8 +7,10 @@ import { baseEnvelope } from "../profile/envelope.ts";
 import type { Redactor } from "../redaction/redactor.ts";
 import type { PreflightReport, RunOptions } from "../render/provider.ts";
 import type { Attestation } from "./attestation.ts";
+import { lastBytes } from "./byte-ring.ts";
+import { STDERR_RING_BYTES } from "./child.ts";
 import type { ResolvedDeadlines } from "./deadlines.ts";
-import type { EventQueue } from "./events.ts";
+import type { EventQueue } from "./event-queue.ts";
 import type { HookRuntime } from "./hook-runtime.ts";
 import type { BufferedReceipts } from "./receipt-buffer.ts";
 import type { Extinction, RunResult } from "./result.ts";
@@ -87,7 +89,7 @@ async function finishRun(options: FinisherOptions, input: FinishInput): Promise<
     hooks: { ...runtime.counts },
     attestation,
     extinction,
-    stderrTail: redactor.text(input.stderr),
+    stderrTail: lastBytes(redactor.text(input.stderr), STDERR_RING_BYTES),
     receiptPath: receipts.path,
     receiptError: receiptError === undefined ? undefined : redactor.text(receiptError.message),
     foreignHooks: (report?.foreignHooks ?? []).map(({ event, source }) => ({ event, source })),

@@ -1,67 +1,112 @@
-// Bytes to lines. Bounded: a line above the cap is skipped and reported with its length, and reading goes on.
+// Bytes to lines. Bounded: a line above the cap is skipped and told with its length and digest, and reading goes on.
+
+import { createHash, type Hash } from "node:crypto";
+
+/** What is left of a line above the cap. */
+export interface SkippedLine {
+  /** Its length without the newline; a carriage return before that counts. */
+  readonly bytes: number;
+  /** Of exactly those bytes, in hexadecimal. */
+  readonly sha256: string;
+}
 
 export interface FrameHandlers {
+  /** Without its newline or CRLF, and never empty. What is no UTF-8 is U+FFFD in it. */
   onLine(line: string): void;
-  /** A line of `bytes` was longer than the cap and is gone. */
-  onOverflow(bytes: number): void;
+  /** A line was longer than the cap and is gone; at the end of the stream also one without a newline. */
+  onOverflow(line: SkippedLine): void;
 }
 
 export interface LineFramer {
+  /** Keeps no reference to the chunk: the caller may use it again. */
   push(chunk: Buffer): void;
   /** Call at the end of the stream. Returns the bytes after the last newline, which were never a whole line. */
   end(): string;
 }
 
-/** Longest line kept, in bytes. */
+/** Longest line kept unless another cap is given, in bytes without its newline. */
 export const LINE_CAP_BYTES = 16 * 1024 * 1024;
 
 const NEWLINE = 0x0a;
+const RETURN = 0x0d;
+const FIRST_BYTES = 64 * 1024;
+/** A larger buffer is not kept for the next line. */
+const REUSED_BYTES = 1024 * 1024;
+const NOTHING = Buffer.alloc(0);
 
 export function createLineFramer(
   { onLine, onOverflow }: FrameHandlers,
   capBytes = LINE_CAP_BYTES,
 ): LineFramer {
-  let parts: Buffer[] = [];
+  /** The start of a line that goes on in the next chunk. Copied: a list of small chunks would weigh a multiple of their bytes. */
+  let kept = NOTHING;
   let length = 0;
+  /** Of the line that is being skipped. */
+  let hash: Hash | undefined;
   let skipped = 0;
 
   const keep = (part: Buffer) => {
-    if (skipped > 0 || length + part.length > capBytes) {
-      skipped += length + part.length;
-      parts = [];
-      length = 0;
+    const total = length + part.length;
+    if (hash === undefined && total <= capBytes) {
+      if (total > kept.length) grow(total);
+      part.copy(kept, length);
+      length = total;
       return;
     }
-    if (part.length > 0) parts.push(part);
-    length += part.length;
+    hash ??= createHash("sha256").update(kept.subarray(0, length));
+    hash.update(part);
+    skipped += total;
+    release();
   };
-  const take = (): string => {
-    const line =
-      parts.length === 1 && parts[0] !== undefined
-        ? parts[0].toString("utf8")
-        : Buffer.concat(parts, length).toString("utf8");
-    parts = [];
+  // Twice as much each time: a line in many chunks is copied about once.
+  const grow = (needed: number) => {
+    const larger = Buffer.allocUnsafeSlow(Math.min(capBytes, Math.max(needed, 2 * kept.length, FIRST_BYTES)));
+    kept.copy(larger, 0, 0, length);
+    kept = larger;
+  };
+  const release = () => {
+    if (kept.length > REUSED_BYTES || hash !== undefined) kept = NOTHING;
     length = 0;
-    return line.endsWith("\r") ? line.slice(0, -1) : line;
+  };
+  const tellSkipped = () => {
+    if (hash === undefined) return;
+    const line = { bytes: skipped, sha256: hash.digest("hex") };
+    hash = undefined;
+    skipped = 0;
+    onOverflow(line);
+  };
+  const tellKept = () => {
+    const line = textOf(kept, 0, length);
+    release();
+    if (line !== "") onLine(line);
   };
 
   return {
     push(chunk) {
       let start = 0;
       for (let at = chunk.indexOf(NEWLINE); at !== -1; at = chunk.indexOf(NEWLINE, start)) {
-        keep(chunk.subarray(start, at));
+        if (length === 0 && hash === undefined && at - start <= capBytes) {
+          const line = textOf(chunk, start, at);
+          if (line !== "") onLine(line);
+        } else {
+          keep(chunk.subarray(start, at));
+          if (hash === undefined) tellKept();
+          else tellSkipped();
+        }
         start = at + 1;
-        if (skipped > 0) {
-          onOverflow(skipped);
-          skipped = 0;
-        } else if (length > 0) onLine(take());
       }
       if (start < chunk.length) keep(chunk.subarray(start));
     },
     end() {
-      if (skipped > 0) onOverflow(skipped);
-      skipped = 0;
-      return length > 0 ? take() : "";
+      tellSkipped();
+      const rest = textOf(kept, 0, length);
+      kept = NOTHING;
+      length = 0;
+      return rest;
     },
   };
+}
+
+function textOf(bytes: Buffer, start: number, end: number): string {
+  return bytes.toString("utf8", start, end > start && bytes[end - 1] === RETURN ? end - 1 : end);
 }

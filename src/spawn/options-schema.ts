@@ -54,6 +54,7 @@ const schema = z
     secrets: texts,
     // Its values have a check of their own, with a code of their own.
     deadlines: z.record(text, z.unknown()),
+    maxLineBytes: z.number(),
     containment: z.enum(["auto", "pid-namespace", "sweep"]),
     signal: z.instanceof(AbortSignal),
     receiptsDir: text,

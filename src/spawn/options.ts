@@ -75,6 +75,11 @@ export interface SpawnOptions {
   secrets?: readonly string[];
   deadlines?: Deadlines;
   /**
+   * Longest line of the agent's output that is read, in bytes without its newline: 65,536 to 535,822,336 (511 MiB, near the longest string
+   * there is). A longer one is skipped and told as an `overflow` event. @default 16777216 (16 MiB)
+   */
+  maxLineBytes?: number;
+  /**
    * What holds the agent's processes together. `auto`: a PID namespace where this host can make one, else a sweep at the end. `pid-namespace`
    * refuses with `platform_unsupported` where there is none. @default "auto"
    */
@@ -90,6 +95,9 @@ export interface SpawnOptions {
   /** The environment everything is taken from. @default process.env */
   baseEnv?: NodeJS.ProcessEnv;
 }
+
+/** What `maxLineBytes` may be. A line becomes one string, and the longest string is 24 characters short of 512 MiB. */
+export const LINE_BYTES_RANGE = { least: 64 * 1024, most: 511 * 1024 * 1024 } as const;
 
 /** Problems of the options that no provider needs to be asked about. */
 export async function checkSpawnOptions(options: SpawnOptions): Promise<Issue[]> {
@@ -111,6 +119,14 @@ export async function checkSpawnOptions(options: SpawnOptions): Promise<Issue[]>
       invalid(`addDirs[${index}]`, `${JSON.stringify(folder)} is not an absolute directory`);
   }
   issues.push(...checkDeadlines(deadlines));
+  const { maxLineBytes: lineBytes = LINE_BYTES_RANGE.least } = options;
+  const { least, most } = LINE_BYTES_RANGE;
+  if (!Number.isInteger(lineBytes) || lineBytes < least || lineBytes > most)
+    invalid(
+      "maxLineBytes",
+      `expected a whole number of bytes, got ${JSON.stringify(lineBytes)}`,
+      `from ${least} to ${most}`,
+    );
   for (const [name, value] of Object.entries(options.env ?? {})) {
     if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(name)) invalid(`env.${name}`, "is not a variable name");
     else if (typeof value !== "string" || value.includes("\0"))

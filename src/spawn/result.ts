@@ -54,7 +54,7 @@ export interface RunResult {
   /** What is known about each rendered event. Frozen. */
   readonly attestation: RunAttestation;
   readonly extinction: Extinction;
-  /** Last 64 KiB of the provider's stderr, redacted. */
+  /** Last 256 KiB of the provider's stderr, redacted; it begins with a whole character. */
   readonly stderrTail: string;
   /** File of the receipts; undefined with a sink. */
   readonly receiptPath: string | undefined;

@@ -17,6 +17,8 @@ export type RunEvent =
   | { readonly type: "prompt_handed_over" }
   /** A final message of the provider. There may be several. */
   | { readonly type: "final_message"; readonly message: NonNullable<RunFacts["finalMessage"]> }
+  /** A line was too long to be read: it may have been a final message, and have said otherwise. */
+  | { readonly type: "line_lost" }
   /** The caller asks for an end of the turn. */
   | { readonly type: "interrupt" }
   /** Somebody ends the run: the caller, or a guard path that is not in force. */
@@ -110,6 +112,8 @@ export function reduceRun(state: RunState, event: RunEvent): Step {
       return isLive(state) ? step(state, arm("idle"), arm("wall")) : step(state);
     case "final_message":
       return takeFinalMessage(state, event.message);
+    case "line_lost":
+      return step({ ...state, finalMessage: undefined });
     case "interrupt":
       return isLive(state) && !state.isInterruptAsked
         ? step({ ...state, isInterruptAsked: true }, { type: "ask_to_stop" }, arm("interruptGrace"))

@@ -16,7 +16,7 @@ import { type Started, startAttested } from "./attest.ts";
 import type { ProviderChild } from "./child.ts";
 import { closeRun, type OpenParts } from "./close-run.ts";
 import { resolveContainment } from "./containment.ts";
-import { createEventQueue, type EventQueue } from "./events.ts";
+import { createEventQueue, type EventQueue, queueLimits } from "./event-queue.ts";
 import { createFinisher } from "./finish.ts";
 import { createLife, type Life } from "./life.ts";
 import type { SpawnOptions } from "./options.ts";
@@ -52,10 +52,11 @@ export async function spawnAgent(options: SpawnOptions): Promise<AgentRun> {
   options.signal?.throwIfAborted();
   const queueControl = { pause: () => {}, resume: () => {} };
   const runId = randomUUID();
-  const queue = createEventQueue(runId, {
-    onFull: () => queueControl.pause(),
-    onDrained: () => queueControl.resume(),
-  });
+  const queue = createEventQueue(
+    runId,
+    { onFull: () => queueControl.pause(), onDrained: () => queueControl.resume() },
+    queueLimits(options.maxLineBytes),
+  );
   const scope = createScope({ plan, adapter, options, runOptions, runId, recipe }, (event) =>
     queue.push(event),
   );
@@ -113,7 +114,7 @@ export async function spawnAgent(options: SpawnOptions): Promise<AgentRun> {
         session?.look();
         watchForPrompt(event);
         watch(event);
-        queue.push(event);
+        queue.push(event.type === "unparsed" ? { ...event, text: scope.redactor.text(event.text) } : event);
       },
       onStarted: (spawned) => {
         child = spawned;
@@ -127,6 +128,10 @@ export async function spawnAgent(options: SpawnOptions): Promise<AgentRun> {
     reach("attested", runId);
     queueControl.pause = () => void started.child.stdout.pause();
     queueControl.resume = () => void started.child.stdout.resume();
+    // What is left of the output is read within `drainMs`, whether or not the consumer keeps up.
+    void started.child.exited.then(() => {
+      queueControl.pause = () => {};
+    });
     handOver(scope, started, life, prompt, layout);
     void ledger.listen();
     reach("prompt_handed_over", runId);

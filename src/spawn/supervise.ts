@@ -20,6 +20,8 @@ export interface SuperviseOptions {
   readonly onEvent: (body: AgentEventBody) => void;
   /** What the provider says about our handlers; never shown. */
   readonly onProviderHook: (event: ProviderHookEvent) => void;
+  /** @default 16 MiB */
+  readonly maxLineBytes?: number | undefined;
   /** Diagnostics pass through it before they are shown. */
   readonly redact: (text: string) => string;
 }
@@ -72,17 +74,29 @@ export function superviseChild(options: SuperviseOptions): StreamSummary {
     onEvent(event);
   };
 
-  const framer = createLineFramer({
-    onLine: (line) => {
-      lines.emit(line);
-      for (const event of parser.push(line)) take(event);
+  const framer = createLineFramer(
+    {
+      onLine: (line) => {
+        lines.emit(line);
+        for (const event of parser.push(line)) take(event);
+      },
+      onOverflow: (line) => {
+        parser.skip();
+        // It may have been a final message, and have said otherwise.
+        life.send({ type: "line_lost" });
+        summary.finalText = undefined;
+        onEvent({ type: "overflow", ...line });
+      },
     },
-    onOverflow: (bytes) =>
-      take({ type: "warning", code: "line_overflow", message: `a line of ${bytes} bytes was skipped` }),
-  });
+    options.maxLineBytes,
+  );
   child.stdout.on("data", (chunk: Buffer) => {
     lastOutputAt = performance.now();
     framer.push(chunk);
+  });
+  // While the consumer was waited for, the agent was not silent.
+  child.stdout.on("resume", () => {
+    lastOutputAt = performance.now();
   });
   child.stdout.on("error", () => {}); // the exit and the end of the stream say what there is to say
   const endOutput = () => {

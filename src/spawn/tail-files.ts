@@ -57,7 +57,7 @@ export function tailFiles({ folder, suffix, onLine, onLost }: TailOptions): File
       isLost: false,
       framer: createLineFramer({
         onLine,
-        onOverflow: (bytes) => lose(path, file, `holds a line of ${bytes} bytes`),
+        onOverflow: ({ bytes }) => lose(path, file, `holds a line of ${bytes} bytes`),
       }),
     };
     followed.set(path, file);
@@ -81,7 +81,7 @@ export function tailFiles({ folder, suffix, onLine, onLost }: TailOptions): File
         const count = readSync(fd, buffer, 0, CHUNK_BYTES, file.offset);
         if (count === 0) return;
         file.offset += count;
-        file.framer.push(Buffer.from(buffer.subarray(0, count)));
+        file.framer.push(buffer.subarray(0, count));
       }
     } finally {
       closeSync(fd);

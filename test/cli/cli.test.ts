@@ -29,6 +29,9 @@ test.each([
   [{ type: "tool_call", name: "Bash", input: { command: "ls" } }, 'tool      Bash {"command":"ls"}'],
   [{ type: "tool_result", denied: false, isError: false, output: "x" }, undefined],
   [{ type: "thinking", text: "x" }, undefined],
+  [{ type: "unparsed", text: "a\u001b[2J", bytes: 5 }, "unparsed  a\\u001b[2J"],
+  [{ type: "overflow", bytes: 20_000_000, sha256: "00" }, "overflow  a line of 20000000 bytes was skipped"],
+  [{ type: "dropped", count: 3 }, "dropped   3 event(s)"],
   [
     {
       type: "hook",

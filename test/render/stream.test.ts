@@ -56,6 +56,40 @@ describe("claude's stream", () => {
     ]);
   });
 
+  test("of denied calls without a result the last 4,096 are remembered", () => {
+    const denied = (id: string) => ({ type: "system", subtype: "permission_denied", tool_use_id: id });
+    const ended = (...ids: string[]) => ({
+      type: "user",
+      message: { content: ids.map((id) => ({ type: "tool_result", tool_use_id: id, is_error: true })) },
+    });
+    const long = "x".repeat(1_025);
+    const ids = Array.from({ length: 4_097 }, (_, index) => `t${index}`);
+    expect(read("claude", ...ids.map(denied), denied(long), ended("t0", "t1", "t4096", long))).toMatchObject([
+      { denied: false },
+      { denied: true },
+      { denied: true },
+      { denied: false, ran: false },
+    ]);
+  });
+
+  test("the first decision about a call counts", () => {
+    const line = {
+      type: "user",
+      message: {
+        content: ["a", "b"].map((id) => ({ type: "tool_result", tool_use_id: id, is_error: true })),
+      },
+      tool_result_meta: [
+        { id: "b", permission_decision: { decision: "reject" } },
+        { id: "b", permission_decision: { decision: "accept" } },
+        { id: "a", permission_decision: { decision: "accept" } },
+      ],
+    };
+    expect(read("claude", line)).toMatchObject([
+      { id: "a", denied: false, ran: true },
+      { id: "b", denied: true, ran: false },
+    ]);
+  });
+
   test("a denied call's result is denied", () => {
     const denied = { type: "system", subtype: "permission_denied", tool_use_id: "t" };
     const user = {
@@ -69,6 +103,19 @@ describe("claude's stream", () => {
 });
 
 describe("codex's stream", () => {
+  test("a skipped line may have been the last message: none is known then, and the turn was not silent", () => {
+    const parser = adapterFor("codex").createStreamParser();
+    parser.push(JSON.stringify({ type: "item.completed", item: { type: "agent_message", text: "earlier" } }));
+    parser.skip();
+    const [, result] = parser.push(JSON.stringify({ type: "turn.completed", usage: { input_tokens: 1 } }));
+    expect(result).toEqual({ type: "result", status: "ok", reason: "completed", turns: 1 });
+    const silent = adapterFor("codex").createStreamParser();
+    silent.skip();
+    expect(resultOf([...silent.push(JSON.stringify({ type: "turn.completed" }))])).toMatchObject({
+      status: "ok",
+    });
+  });
+
   test("a turn with a message is ok", () => {
     const events = read(
       "codex",
@@ -95,8 +142,23 @@ describe("codex's stream", () => {
 });
 
 describe.each(["claude", "codex"] as const)("%s", (provider) => {
-  test.each(["{", "null", "[]", "3", "hello"])("the line %j is told as not_json", (line) => {
-    expect(read(provider, line)).toMatchObject([{ type: "warning", code: "not_json" }]);
+  test.each(["{", "null", "[]", "3", "hello", "\ufeff{}"])("the line %j is told as unparsed", (line) => {
+    expect(read(provider, line)).toEqual([{ type: "unparsed", text: line, bytes: Buffer.byteLength(line) }]);
+  });
+
+  test("of a long line that is no JSON 4 KiB are kept, in whole characters", () => {
+    expect(read(provider, `a${"é".repeat(5_000)}`)).toEqual([
+      { type: "unparsed", text: `a${"é".repeat(2_047)}`, bytes: 10_001 },
+    ]);
+  });
+
+  const nested = (depth: number) =>
+    `{"type":"system","subtype":"api_retry","error":${"[".repeat(depth)}${"]".repeat(depth)}}`;
+
+  test("a line that nests too deep to be walked is unparsed", () => {
+    expect(read(provider, nested(1_000))).toMatchObject([{ type: "unparsed", bytes: 2_048 }]);
+    expect(read(provider, nested(100_000))).toMatchObject([{ type: "unparsed", bytes: 200_048 }]);
+    expect(read(provider, nested(999))).not.toMatchObject([{ type: "unparsed" }]);
   });
 
   test("no line makes the parser throw", () => {

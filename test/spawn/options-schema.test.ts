@@ -29,6 +29,7 @@ it.each([
   ["a text for the secrets", { secrets: "abc" }, "secrets"],
   ["a signal that is none", { signal: {} }, "signal"],
   ["a containment of another word", { containment: "container" }, "containment"],
+  ["a text for a number", { maxLineBytes: "1 MiB" }, "maxLineBytes"],
   ["no environment", { baseEnv: null }, "baseEnv"],
   ["a server whose command is argv", { mcpServers: { a: { command: ["x"] } } }, "mcpServers.a"],
 ])("%s is refused by name", (_what, extra, path) => {

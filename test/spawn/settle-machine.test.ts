@@ -87,6 +87,12 @@ describe("a life settles by name", () => {
       "api_error",
     ],
     [
+      "a line after a good message that was too long to be read",
+      [said(), { type: "line_lost" }, exited(0), wholeOutput],
+      "incomplete",
+      "exited 0 without a final message",
+    ],
+    [
       "an error after a good message",
       [said(), said({ status: "error", reason: "max_turns" }), exited(0), wholeOutput],
       "failed",
@@ -300,6 +306,7 @@ const anyEvent: fc.Arbitrary<RunEvent> = fc.oneof(
     { type: "attested" },
     { type: "prompt_handed_over" },
     { type: "interrupt" },
+    { type: "line_lost" },
     { type: "kill" },
     { type: "delivered" },
     { type: "tree_ended", extinction: GONE },
@@ -322,6 +329,7 @@ const LATE: readonly RunEvent[] = [
   ended({ kind: "unenforced", reason: "late" }),
   ended({ kind: "stopped", reason: "late" }),
   { type: "interrupt" },
+  { type: "line_lost" },
   { type: "kill" },
   exited(1),
   { type: "tree_ended", extinction: GONE },

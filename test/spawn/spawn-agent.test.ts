@@ -1,3 +1,4 @@
+import { setImmediate } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { type AgentEvent, RenderedHooks, type SpawnOptions, spawnAgent } from "../../src/index.ts";
 import type { FakeScript } from "../../src/testkit/index.ts";
@@ -168,6 +169,49 @@ describe("field reports", () => {
     expect(result.outcome).toBe("success");
   });
 
+  test("a line above maxLineBytes is told, and a final message that was skipped is none", async () => {
+    const { result, events } = await run(
+      { steps: [{ text: "x".repeat(100_000) }], sins: ["many-results"] },
+      { maxLineBytes: 65_536 },
+    );
+    expect(events.filter(({ type }) => type === "overflow")).toMatchObject([
+      { bytes: expect.any(Number), sha256: expect.stringMatching(/^[0-9a-f]{64}$/) },
+      { bytes: expect.any(Number) },
+    ]);
+    expect(result).toMatchObject({
+      outcome: "incomplete",
+      reason: "exited 0 without a final message",
+      finalText: undefined,
+    });
+  });
+
+  test("a consumer slower than the agent holds it back and loses nothing", async () => {
+    const { starting } = await start({ steps: [{ text: "done", sins: [{ "flood-stdout": 20 }] }] });
+    const run = await starting;
+    const counts: Record<string, number> = {};
+    let next = 0;
+    for await (const { type, seq } of run) {
+      expect(seq).toBe(next++);
+      counts[type] = (counts[type] ?? 0) + 1;
+      await setImmediate();
+    }
+    expect(counts).toMatchObject({ raw: 20_000, result: 1 });
+    expect(counts).not.toHaveProperty("dropped");
+    expect((await run.result).outcome).toBe("success");
+  });
+
+  test("a secret in a line that is no JSON is not shown", async () => {
+    const { events } = await run(
+      { steps: [{ text: "done", sins: ["garbage-lines"] }] },
+      { secrets: ["this is no JSON"] },
+    );
+    expect(events.filter(({ type }) => type === "unparsed")).toMatchObject([
+      { text: expect.not.stringContaining("this is no JSON"), bytes: 15 },
+      { text: '{"half":' },
+      { text: "[1,2]" },
+    ]);
+  });
+
   test("22: a CLI that is gone before it reads a prompt of 1 MiB is failed, with its stderr", async () => {
     const { result } = await run(
       { ...ECHO, sins: [{ "exit-before-prompt": 1 }] },
@@ -187,6 +231,14 @@ describe("field reports", () => {
     const { issues } = await refusal(ECHO, { extraArgs: [`--debug=${"x".repeat(131_072)}`] });
     expect(issues).toMatchObject([{ code: "option_invalid", path: "extraArgs[0]" }]);
   });
+
+  test.each([65_535, 511 * 1024 * 1024 + 1, 100_000.5, Number.NaN])(
+    "maxLineBytes %d is refused",
+    async (maxLineBytes) => {
+      const { issues } = await refusal(ECHO, { maxLineBytes });
+      expect(issues).toMatchObject([{ code: "option_invalid", path: "maxLineBytes" }]);
+    },
+  );
 
   test.each([undefined, "relative", "/nowhere/at/all"])("55: cwd %j is refused", async (cwd) => {
     const { issues } = await refusal(ECHO, { cwd: cwd as string });

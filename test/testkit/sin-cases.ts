@@ -1,6 +1,6 @@
 // What Bridle makes of each sin, as data: one case a sin and provider. test-sins.ts plays them and holds them to the table.
 
-import type { AgentRun, Provider, RunResult, SpawnOptions } from "../../src/index.ts";
+import type { AgentEvent, AgentRun, Provider, RunResult, SpawnOptions } from "../../src/index.ts";
 import type { FakeScript, FakeTool, SinName } from "../../src/testkit/index.ts";
 import { isAlive } from "../spawn/support.ts";
 import { block, deny, type Handler, type play, rewrite } from "./support.ts";
@@ -17,6 +17,8 @@ export interface SinCase {
   readonly files?: Record<string, boolean>;
   /** Codes of warnings that must be among the events. */
   readonly warns?: readonly string[];
+  /** Events, in part, that must be among them. */
+  readonly shows?: readonly Partial<AgentEvent>[];
   readonly check?: (played: Awaited<ReturnType<typeof play>>) => void;
 }
 
@@ -128,7 +130,11 @@ export const STEP_CASES: Cases = {
     script: inStep("half-line"),
     ends: { outcome: "incomplete", reason: "output_truncated", exitCode: 0 },
   },
-  "garbage-lines": { script: inStep("garbage-lines"), ends: success, warns: ["not_json"] },
+  "garbage-lines": {
+    script: inStep("garbage-lines"),
+    ends: success,
+    shows: [{ type: "unparsed", text: '{"half":', bytes: 8 }],
+  },
   "flood-stdout": {
     script: inStep({ "flood-stdout": 8 }),
     ends: success,
@@ -140,7 +146,7 @@ export const STEP_CASES: Cases = {
   "long-line": {
     script: { steps: [{ sins: [{ "long-line": 2 }] }, { sins: [{ "long-line": 17 }] }, done] },
     ends: success,
-    warns: ["line_overflow"],
+    shows: [{ type: "overflow" }],
     check: ({ events }) => {
       if (!events.some((event) => event.type === "message" && event.text.length === 2_000_000))
         throw new Error("the message of 2 MB did not arrive");
@@ -148,7 +154,7 @@ export const STEP_CASES: Cases = {
   },
   "flood-stderr": {
     script: inStep({ "flood-stderr": 4 }),
-    ends: { ...success, stderrTail: /^[^\0]{60000,65536}$/ },
+    ends: { ...success, stderrTail: /^[^\0]{261000,262144}$/ },
   },
   "leave-child": {
     script: inStep("leave-child", CHILD),

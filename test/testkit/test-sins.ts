@@ -31,7 +31,7 @@ export function testSins(provider: Provider): void {
     const found = casesOf(name);
     if (found === undefined) throw new Error(`no case for ${name}`);
     const sinCase: SinCase = "script" in found ? found : found[provider];
-    const { ends, files = {}, warns = [], check } = sinCase;
+    const { ends, files = {}, warns = [], shows = [], check } = sinCase;
     if ("refused" in ends) {
       const { codes, seen } = await refusalOf(place, { provider, ...sinCase });
       expect(codes).toEqual([ends.refused]);
@@ -43,6 +43,7 @@ export function testSins(provider: Provider): void {
       expect(played.seen.exits).toEqual([played.result.outcome]);
       for (const code of warns)
         expect(played.events).toContainEqual(expect.objectContaining({ type: "warning", code }));
+      for (const event of shows) expect(played.events).toContainEqual(expect.objectContaining(event));
       check?.(played);
     }
     for (const [file, isExpected] of Object.entries(files))

@@ -1,13 +1,26 @@
 // claude's stream-json lines as provider-neutral events. Never throws for what a line holds.
 
-import { isJsonObject, type Json, type JsonObject, parseJsonObject } from "../../json.ts";
+import { isJsonObject, type Json, type JsonObject } from "../../json.ts";
 import type { StreamEvent, StreamParser } from "../provider.ts";
+import { readLine, unparsed } from "../read-line.ts";
+
+/** Denied calls remembered until their result; claude runs far fewer at a time. */
+const DENIED_MAX = 4096;
+/** Longest id that is remembered, in UTF-16 units. */
+const ID_MAX = 1024;
 
 export function createStreamParser(): StreamParser {
   /** A tool_result that names a hook or a rule as its judge did not run; the `permission_denied` line says so too. */
   const deniedIds = new Set<string>();
   let isPromptBlocked = false;
   let isRefused = false;
+
+  const noteDenied = (id: Json | undefined) => {
+    if (typeof id !== "string" || id.length > ID_MAX) return;
+    deniedIds.add(id);
+    const [oldest] = deniedIds;
+    if (deniedIds.size > DENIED_MAX && oldest !== undefined) deniedIds.delete(oldest);
+  };
 
   const fromSystem = (line: JsonObject): StreamEvent[] => {
     switch (line.subtype) {
@@ -33,7 +46,7 @@ export function createStreamParser(): StreamParser {
       case "informational":
         return fromInformational(line);
       case "permission_denied":
-        if (typeof line.tool_use_id === "string") deniedIds.add(line.tool_use_id);
+        noteDenied(line.tool_use_id);
         return [];
       case "model_refusal_no_fallback":
         isRefused = true;
@@ -71,17 +84,13 @@ export function createStreamParser(): StreamParser {
     ];
   };
 
-  const fromUser = (line: JsonObject): StreamEvent[] =>
-    blocksOf(line)
+  const fromUser = (line: JsonObject): StreamEvent[] => {
+    const decisions = decisionsOf(line);
+    return blocksOf(line)
       .filter((block) => block.type === "tool_result")
       .map((block) => {
         const id = String(block.tool_use_id);
-        const meta = Array.isArray(line.tool_result_meta)
-          ? line.tool_result_meta.filter(isJsonObject).find((entry) => entry.id === id)
-          : undefined;
-        const decision = isJsonObject(meta?.permission_decision)
-          ? meta.permission_decision.decision
-          : undefined;
+        const decision = decisions.get(id);
         const denied = decision === "reject" || deniedIds.has(id);
         // An unknown tool or a bad input is an error result too, without a hook and without a run.
         const ran = !denied && (decision === "accept" || block.is_error !== true);
@@ -94,11 +103,12 @@ export function createStreamParser(): StreamParser {
           output: block.content ?? null,
         };
       });
+  };
 
   return {
     push(text) {
-      const line = parseJsonObject(text);
-      if (line === undefined) return [{ type: "warning", code: "not_json", message: text.slice(0, 500) }];
+      const line = readLine(text);
+      if (line === undefined) return [unparsed(text)];
       switch (line.type) {
         case "system":
           return fromSystem(line);
@@ -116,8 +126,19 @@ export function createStreamParser(): StreamParser {
           return [{ type: "raw", payload: line }];
       }
     },
+    skip() {},
     end: () => [],
   };
+}
+
+/** What was decided about each call of the line, by its id; the first entry of an id counts. */
+function decisionsOf({ tool_result_meta: entries }: JsonObject): Map<Json | undefined, Json | undefined> {
+  const decisions = new Map<Json | undefined, Json | undefined>();
+  for (const entry of Array.isArray(entries) ? entries.filter(isJsonObject) : []) {
+    const { id, permission_decision: said } = entry;
+    if (!decisions.has(id)) decisions.set(id, isJsonObject(said) ? said.decision : undefined);
+  }
+  return decisions;
 }
 
 function fromAssistant(line: JsonObject): StreamEvent[] {

@@ -1,8 +1,9 @@
 // codex's --json lines as provider-neutral events. It shows no hook, no denied call and no call id (docs/providers/codex.md X-14).
 // Never throws for what a line holds.
 
-import { isJsonObject, type Json, type JsonObject, parseJsonObject } from "../../json.ts";
+import { isJsonObject, type Json, type JsonObject } from "../../json.ts";
 import type { StreamEvent, StreamParser } from "../provider.ts";
+import { readLine, unparsed } from "../read-line.ts";
 
 export function createStreamParser(): StreamParser {
   let hasItems = false;
@@ -62,8 +63,8 @@ export function createStreamParser(): StreamParser {
 
   return {
     push(text) {
-      const line = parseJsonObject(text);
-      if (line === undefined) return [{ type: "warning", code: "not_json", message: text.slice(0, 500) }];
+      const line = readLine(text);
+      if (line === undefined) return [unparsed(text)];
       const item = isJsonObject(line.item) ? line.item : undefined;
       switch (line.type) {
         case "thread.started":
@@ -83,6 +84,11 @@ export function createStreamParser(): StreamParser {
         default:
           return [{ type: "raw", payload: line }];
       }
+    },
+    skip() {
+      // It may have been a message, the last one even.
+      hasItems = true;
+      finalText = undefined;
     },
     end: () => [],
   };

@@ -66,7 +66,7 @@ export const SINS = /** @type {const} */ ({
     on: "step",
     providers: BOTH,
     does: "prints lines that are no JSON, and JSON of no known type",
-    bridle: "`not_json` warnings and `raw` events; the run goes on",
+    bridle: "`unparsed` and `raw` events; the run goes on",
   },
   "flood-stdout": {
     on: "step",
@@ -80,14 +80,14 @@ export const SINS = /** @type {const} */ ({
     providers: BOTH,
     value: "megabytes",
     does: "says one message of that length, in one line",
-    bridle: "a message; above 16 MiB a `line_overflow` warning",
+    bridle: "a message; above 16 MiB an `overflow` event",
   },
   "flood-stderr": {
     on: "step",
     providers: BOTH,
     value: "megabytes",
     does: "prints that much on stderr",
-    bridle: "the last 64 KiB are kept in `stderrTail`",
+    bridle: "the last 256 KiB are kept in `stderrTail`",
   },
   "leave-child": {
     on: "step",

@@ -1,0 +1,25 @@
+// What a value of JSON shape may take in memory. Too much rather than too little, and never recursive: a line may nest as deep as it is long.
+
+import type { JsonObject } from "../json.ts";
+
+/** Of a value itself: a number, a reference, the head of a string or an object. */
+const VALUE_BYTES = 32;
+const UNIT_BYTES = 2;
+
+/** In bytes. */
+export function weigh(value: unknown): number {
+  let bytes = 0;
+  const open = [value];
+  while (open.length > 0) {
+    const next = open.pop();
+    bytes += VALUE_BYTES;
+    if (typeof next === "string") bytes += next.length * UNIT_BYTES;
+    else if (Array.isArray(next)) for (const item of next) open.push(item);
+    else if (typeof next === "object" && next !== null)
+      for (const name of Object.keys(next)) {
+        bytes += name.length * UNIT_BYTES;
+        open.push((next as JsonObject)[name]);
+      }
+  }
+  return bytes;
+}
