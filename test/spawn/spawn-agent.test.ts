@@ -246,6 +246,17 @@ describe("field reports", () => {
   });
 });
 
+test("a consumer that stops reading does not keep a run from its result once the agent is gone", async () => {
+  // More than the queue takes before it pauses the pipe, less than pipe and reader hold: the agent can leave, the rest waits here.
+  const { starting } = await start(
+    { steps: [{ text: "done", sins: [{ "flood-stdout": 4.1 }] }] },
+    { deadlines: { lingerMs: 60_000 } },
+  );
+  const agent = await starting;
+  await agent[Symbol.asyncIterator]().next();
+  expect(await agent.result).toMatchObject({ outcome: "success", finalText: "done" });
+});
+
 describe("deadlines", () => {
   test("the chain of agent_exit is cut off after exitHookMs, told in the receipts, and the result comes", async () => {
     const { result, seen } = await run(ECHO, {
