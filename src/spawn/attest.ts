@@ -103,6 +103,7 @@ export async function startAttested(
     redact: redactor.text,
   });
   ender.end = (cause) => supervision.end(nameUnderWay(cause, runtime.ledger.underWay()));
+  ender.isEnding = () => supervision.stopCause !== undefined;
   const report = ownReport ?? (await attest(channelOfChild(child, lines, signal)));
   // claude runs SessionStart hooks before it answers `initialize` (C-40); codex runs them only once it has the prompt (X-45).
   if (plan.provider === "claude") await awaitCanary(scope, child, signal);
