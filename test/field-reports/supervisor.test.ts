@@ -35,7 +35,7 @@ const env = { PATH: process.env.PATH, HOME: home };
 const note = "outcome=$(sed -n 's/.*\\"outcome\\":\\"\\\\([a-z_]*\\\\)\\".*/\\\\1/p'); echo $outcome >>" + home + "/exits";
 const hooks = await compileAgentHooks(
   { agent_exit: [{ hooks: [{ type: "command", command: ["/bin/sh", "-c", note] }] }] },
-  { provider: "claude", cwd, binary, prove: "off", env },
+  { provider: "claude", cwd, binary, prove: "off" },
 );
 const abort = new AbortController();
 const all = Array.from({ length: runs }, async () => {
