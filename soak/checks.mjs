@@ -14,13 +14,16 @@
  * @property {string} extinction
  * @property {number} survivors
  *
+ * @typedef {{ rss: number, heap: number }} Bytes
+ *
  * @typedef {object} Measured
  * @property {number} agents
  * @property {number} peakRuns most runs under way at once
  * @property {readonly string[]} failedStarts
  * @property {readonly RunRecord[]} runs
  * @property {{ before: number, peak: number, after: number }} descriptors
- * @property {{ third: number, end: number, after: number, peak: number }} rss bytes: after the first third, at the end, when all is over
+ * @property {{ before: Bytes, third: Bytes, end: Bytes, after: Bytes, peakRss: number }} memory before the load, after the first third, at the
+ *   end of the time, and when all is over
  * @property {readonly string[]} processes left behind
  * @property {number} watchdogs
  * @property {readonly string[]} runDirectories left behind
@@ -29,8 +32,11 @@
  * @property {number} receiptFiles
  */
 
+const MEBIBYTE = 1024 * 1024;
 /** Most that the resident memory may grow from the first third to the end, under the same load. */
-export const RSS_GROWTH_BYTES = 64 * 1024 * 1024;
+export const RSS_GROWTH_BYTES = 64 * MEBIBYTE;
+/** Most that live objects may be above what they were before, when all is over: what is noted here of each run, and compiled code. */
+export const HEAP_GROWTH_BYTES = 8 * MEBIBYTE;
 
 /** Events that an agent of the script asks its hooks about. @param {RunRecord["script"]} script */
 export const scriptedCalls = ({ turns }) => ({
@@ -94,8 +100,14 @@ export const CHECKS = {
     ),
   "no descriptor is left open": ({ descriptors: { before, after } }) =>
     after <= before ? undefined : `${after} where ${before} were before`,
-  "memory does not grow": ({ rss: { third, end } }) =>
-    end - third <= RSS_GROWTH_BYTES ? undefined : `${end - third} bytes from the first third to the end`,
+  "resident memory does not grow": ({ memory: { third, end } }) =>
+    end.rss - third.rss <= RSS_GROWTH_BYTES
+      ? undefined
+      : `${end.rss - third.rss} bytes from the first third on`,
+  "no objects are left": ({ memory: { before, after } }) =>
+    after.heap - before.heap <= HEAP_GROWTH_BYTES
+      ? undefined
+      : `${after.heap - before.heap} bytes more than before`,
   "no process is left": ({ processes }) => list(processes, (pid) => pid),
   "there is one watchdog at most": ({ watchdogs }) => (watchdogs <= 1 ? undefined : String(watchdogs)),
   "no run directory is left": ({ runDirectories }) => list(runDirectories, (name) => name),

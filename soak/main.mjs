@@ -28,8 +28,11 @@ const { measured, figures } = await soak(library, {
 });
 const violations = findViolations(measured);
 
-const { runs, peakRuns, descriptors, rss, watchdogs } = measured;
+const { runs, peakRuns, descriptors, memory, watchdogs } = measured;
 const mebibytes = (/** @type {number} */ bytes) => `${(bytes / 1024 / 1024).toFixed(1)} MiB`;
+/** @param {(bytes: import("./checks.mjs").Bytes) => number} of */
+const overTime = (of) =>
+  `before ${mebibytes(of(memory.before))}, first third ${mebibytes(of(memory.third))}, end ${mebibytes(of(memory.end))}, after ${mebibytes(of(memory.after))}`;
 const inSeconds = (/** @type {number} */ ms) => `${(ms / 1000).toFixed(1)} s`;
 const states = [...new Set(runs.map(({ extinction }) => extinction))].join(", ");
 console.log(
@@ -37,7 +40,8 @@ console.log(
     `runs                 ${runs.length}, at once ${peakRuns}, extinction ${states}`,
     `hook calls           ${figures.hookCalls}`,
     `time                 ${inSeconds(figures.elapsedMs)}, of which all had started after ${inSeconds(figures.rampMs)}`,
-    `resident memory      peak ${mebibytes(rss.peak)}; first third ${mebibytes(rss.third)}, end ${mebibytes(rss.end)}, after it ${mebibytes(rss.after)}`,
+    `resident memory      peak ${mebibytes(memory.peakRss)}; ${overTime(({ rss }) => rss)}`,
+    `live objects         ${overTime(({ heap }) => heap)}`,
     `open descriptors     before ${descriptors.before}, peak ${descriptors.peak}, after ${descriptors.after}`,
     `event loop delay     p99 ${figures.eventLoopDelayP99Ms.toFixed(1)} ms`,
     `watchdogs            ${watchdogs}`,

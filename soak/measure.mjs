@@ -8,12 +8,13 @@ import { setTimeout as delay } from "node:timers/promises";
 /** Open descriptors of this process, the one of the look itself apart. */
 export const openDescriptors = () => readdirSync("/proc/self/fd").length - 1;
 
-/** Resident bytes of this process after a full collection. */
-export function residentBytes() {
+/** Bytes of this process after a full collection: resident, and of live objects. */
+export function memoryInUse() {
   if (globalThis.gc === undefined) throw new Error("node needs --expose-gc here");
   globalThis.gc();
   globalThis.gc();
-  return process.memoryUsage.rss();
+  const { rss, heapUsed: heap } = process.memoryUsage();
+  return { rss, heap };
 }
 
 /** @param {string} path */

@@ -6,7 +6,7 @@ import { homedir } from "node:os";
 import { join } from "node:path";
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { setTimeout as delay } from "node:timers/promises";
-import { livingProcesses, namesIn, openDescriptors, residentBytes, settle, watchdogs } from "./measure.mjs";
+import { livingProcesses, memoryInUse, namesIn, openDescriptors, settle, watchdogs } from "./measure.mjs";
 
 /** @import { Measured, RunRecord } from "./checks.mjs" */
 /** @typedef {Pick<typeof import("../src/index.ts"), "compileAgentHooks" | "spawnAgent">} Library */
@@ -127,7 +127,7 @@ async function soakIn(folder, { compileAgentHooks, spawnAgent }, { agents, secon
   // What a first run brings for good, the watchdog and loaded code, is no leak.
   await oneRun({ turns: 1, deny: 0, pause: 0 });
   const before = openDescriptors();
-  residentBytes();
+  const first = memoryInUse();
 
   const loop = monitorEventLoopDelay({ resolution: 10 });
   loop.enable();
@@ -149,9 +149,9 @@ async function soakIn(folder, { compileAgentHooks, spawnAgent }, { agents, secon
   const rampMs = performance.now() - startedAt;
   endsAt = performance.now() + seconds * 1000;
   await delay((seconds * 1000) / 3);
-  const third = residentBytes();
+  const third = memoryInUse();
   await delay(endsAt - performance.now());
-  const end = residentBytes();
+  const end = memoryInUse();
   await busy;
   clearInterval(sampler);
   loop.disable();
@@ -170,7 +170,7 @@ async function soakIn(folder, { compileAgentHooks, spawnAgent }, { agents, secon
       failedStarts,
       runs,
       descriptors: { before, peak: peaks.descriptors, after },
-      rss: { third, end, after: residentBytes(), peak: peaks.rss },
+      memory: { before: first, third, end, after: memoryInUse(), peakRss: peaks.rss },
       processes,
       watchdogs: watchdogs().length,
       runDirectories: namesIn(state, "run"),

@@ -1,7 +1,13 @@
 // Every check of the soak can fail.
 
 import { expect, test } from "vitest";
-import { CHECKS, findViolations, type Measured, RSS_GROWTH_BYTES } from "../../soak/checks.mjs";
+import {
+  CHECKS,
+  findViolations,
+  HEAP_GROWTH_BYTES,
+  type Measured,
+  RSS_GROWTH_BYTES,
+} from "../../soak/checks.mjs";
 
 const run: Measured["runs"][number] = {
   outcome: "success",
@@ -15,13 +21,14 @@ const run: Measured["runs"][number] = {
   extinction: "proven",
   survivors: 0,
 };
+const BYTES = { rss: 100, heap: 100 };
 const good: Measured = {
   agents: 1,
   peakRuns: 1,
   failedStarts: [],
   runs: [run],
   descriptors: { before: 20, peak: 30, after: 20 },
-  rss: { third: 100, end: 100, after: 100, peak: 100 },
+  memory: { before: BYTES, third: BYTES, end: BYTES, after: BYTES, peakRss: 100 },
   processes: [],
   watchdogs: 1,
   runDirectories: [],
@@ -50,7 +57,11 @@ const SPOILED: [keyof typeof CHECKS, Partial<Measured>][] = [
   ["no extinction is unproven", withRun({ extinction: "unproven" })],
   ["no extinction is unproven", withRun({ survivors: 1 })],
   ["no descriptor is left open", { descriptors: { before: 20, peak: 30, after: 21 } }],
-  ["memory does not grow", { rss: { ...good.rss, end: 101 + RSS_GROWTH_BYTES } }],
+  [
+    "resident memory does not grow",
+    { memory: { ...good.memory, end: { ...BYTES, rss: 101 + RSS_GROWTH_BYTES } } },
+  ],
+  ["no objects are left", { memory: { ...good.memory, after: { ...BYTES, heap: 101 + HEAP_GROWTH_BYTES } } }],
   ["no process is left", { processes: ["1"] }],
   ["there is one watchdog at most", { watchdogs: 2 }],
   ["no run directory is left", { runDirectories: ["x"] }],
