@@ -1,8 +1,7 @@
 // Reports of processes that stayed. Every process here is real; whether it lives is read from its state.
 
-import { existsSync, mkdirSync, readdirSync, readFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { rm } from "node:fs/promises";
-import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import type { AgentRun } from "../../src/index.ts";
 import type { FakeScript } from "../../src/testkit/index.ts";
@@ -42,7 +41,6 @@ describe.each(CONTAINMENTS)("%s", (containment) => {
 
   test("field report 2: of ten children of an agent that is killed with SIGKILL none is left to init", async () => {
     const { place } = at;
-    mkdirSync(join(place.cwd, "pids"));
     const leave = 'i=0; while [ $i -lt 10 ]; do sleep 1000 & i=$((i+1)); done; exec "$FAKE" "$@"';
     const { starting } = await fakes.start(place, {
       provider: "claude",
@@ -192,9 +190,12 @@ test.each(["an abort", "stop"] as const)(
 test("field report 60: a run that is aborted ends without TERM, keeps its session id, and is resumed", async () => {
   const { place } = at;
   const abort = new AbortController();
+  // The leader notes TERM in the working directory; the fake behind it has the agent's stdin.
+  const leader = `exec 3<&0; "$FAKE" "$@" <&3 & trap 'touch termed' TERM; wait $!; code=$?; [ ! -e termed ] || wait $!; exit $code`;
   const first = await fakes.play(place, {
     provider: "claude",
     script: HANGING,
+    wrap: behind(place, leader),
     onMessage: () => abort.abort(),
     options: { keepSession: true, signal: abort.signal },
   });
@@ -206,6 +207,7 @@ test("field report 60: a run that is aborted ends without TERM, keeps its sessio
     signal: null,
     providerSessionId: expect.any(String),
   });
+  expect(readdirSync(place.cwd)).toEqual([]);
   const sources: unknown[] = [];
   const second = await fakes.play(place, {
     provider: "claude",
@@ -219,5 +221,4 @@ test("field report 60: a run that is aborted ends without TERM, keeps its sessio
     providerSessionId: first.result.providerSessionId,
   });
   expect(sources).toEqual(["resume"]);
-  expect(existsSync(place.cwd) && readdirSync(place.cwd)).toEqual([]);
 });
