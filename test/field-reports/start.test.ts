@@ -22,10 +22,13 @@ test.each(["claude", "codex"] as const)(
 
 const LONG_PROMPT = { prompt: "p".repeat(1 << 20) };
 
-test("field report 22: an agent that is gone before it reads a prompt of 1 MiB is spawn_exited_early, with its stderr", async () => {
+test("field report 22: an agent that is gone before it has read a prompt of 1 MiB is spawn_exited_early, with its stderr", async () => {
+  // Three requests are answered. Of the prompt one byte is read: most of it is still to be written when the reader goes.
+  const leave = 'sed -u 3q | "$FAKE" "$@"; head -c 1 >/dev/null; echo out of order >&2; exit 1';
   const { result } = await fakes.play(at.place, {
     provider: "claude",
-    script: { ...ECHO, sins: [{ "exit-before-prompt": 1 }] },
+    script: ECHO,
+    wrap: behind(at.place, leave),
     options: LONG_PROMPT,
   });
   expect(result).toMatchObject({ outcome: "failed", reason: "spawn_exited_early: exit 1" });
