@@ -21,6 +21,8 @@ import type { HookCounts } from "./result.ts";
 /** More consecutive `Stop` blocks than this end the run (Dv1-10). */
 export const STOP_BLOCK_LIMIT = 8;
 
+const TOO_LATE: Verdict = Object.freeze({ decision: "deny", reason: "the run is being ended" });
+
 export interface HookRuntimeOptions {
   readonly plan: HookPlan;
   readonly adapter: ProviderAdapter;
@@ -31,6 +33,8 @@ export interface HookRuntimeOptions {
   readonly redactor: Redactor;
   readonly attestation: Pick<Attestation, "identified">;
   readonly onHook: (event: HookEvent) => void;
+  /** The run is being stopped: the agent may be deaf to that, so nothing more is let through. */
+  readonly isEnding: () => boolean;
   /** The guard path itself failed or was tampered with: the run must end as `unenforced`. */
   readonly onUnenforced: (reason: string) => void;
   readonly onHookLoop: (reason: string) => void;
@@ -51,7 +55,7 @@ export interface HookRuntime {
 
 export function createHookRuntime(options: HookRuntimeOptions): HookRuntime {
   const { plan, adapter, context, hookEnv, marker, receipts, redactor, attestation } = options;
-  const { onHook, onUnenforced, onHookLoop } = options;
+  const { onHook, isEnding, onUnenforced, onHookLoop } = options;
   const counts: HookCounts = { fired: 0, ran: 0, denied: 0, failed: 0, late: 0 };
   const byEvent = groupByEvent(plan.entries);
   const acknowledged = new Set<Promise<unknown>>();
@@ -97,7 +101,7 @@ export function createHookRuntime(options: HookRuntimeOptions): HookRuntime {
       ...(typeof agentId === "string" ? { agent_id: agentId } : {}),
     });
     const matched: string[] = [];
-    const { verdict } = await runChain({
+    const decided = await runChain({
       event,
       envelope,
       entries,
@@ -112,6 +116,7 @@ export function createHookRuntime(options: HookRuntimeOptions): HookRuntime {
         noteStep(event, call.id, step);
       },
     });
+    const verdict = capabilityOf(event).role === "gate" && isEnding() ? TOO_LATE : decided.verdict;
     const durationMs = Math.round(performance.now() - startedAt);
     receipts.write({
       kind: "verdict",
@@ -149,8 +154,8 @@ export function createHookRuntime(options: HookRuntimeOptions): HookRuntime {
   };
 
   const watchLoops = (event: EventName, verdict: Verdict, envelope: Envelope) => {
-    if (event === "UserPromptSubmit" && verdict.decision === "deny" && envelope.agent_id === undefined)
-      isPromptDenied = true;
+    const isDenied = verdict.decision === "deny" && verdict !== TOO_LATE;
+    if (event === "UserPromptSubmit" && isDenied && envelope.agent_id === undefined) isPromptDenied = true;
     if (event !== "Stop") return;
     stopBlocks = verdict.decision === "deny" ? stopBlocks + 1 : 0;
     if (stopBlocks > STOP_BLOCK_LIMIT)

@@ -37,7 +37,7 @@ export interface RunScope {
   readonly hookPath: string;
   readonly warnings: { code: string; message: string }[];
   /** Set once there is something to end. */
-  readonly ender: { end(cause: StopCause): void };
+  readonly ender: { end(cause: StopCause): void; isEnding(): boolean };
 }
 
 export function createScope(
@@ -55,7 +55,7 @@ export function createScope(
   const temp = options.env?.TMPDIR ?? env.TMPDIR ?? tmpdir();
   const writable = [options.cwd, runOptions.cwd, ...(options.addDirs ?? []), temp];
   const receipts = bufferReceipts();
-  const ender: RunScope["ender"] = { end: () => {} };
+  const ender: RunScope["ender"] = { end: () => {}, isEnding: () => false };
   const context: EnvelopeContext = {
     provider: plan.provider,
     sessionId,
@@ -83,6 +83,7 @@ export function createScope(
     receipts,
     redactor,
     onHook,
+    isEnding: () => ender.isEnding(),
     onUnenforced: (reason) => ender.end({ kind: "unenforced", reason }),
     onHookLoop: (reason) => ender.end({ kind: "hook_loop", reason }),
   });

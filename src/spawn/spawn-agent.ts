@@ -75,6 +75,7 @@ export async function spawnAgent(options: SpawnOptions): Promise<AgentRun> {
     finish: (ending) =>
       finish({ ...ending, report, summary: parts.summary, stderr: child?.stderrTail() ?? "" }),
   });
+  scope.ender.isEnding = () => life.state.stopCause !== undefined || life.state.isInterruptAsked;
   scope.ender.end = (cause) =>
     life.send({ type: "end", cause: nameUnderWay(cause, scope.runtime.ledger.underWay()) });
   try {

@@ -77,6 +77,26 @@ describe("docs/REFUSALS.md", () => {
   });
 });
 
+describe("docs/FIELD-REPORTS.md", () => {
+  const files = ["test/field-reports", "conformance"].flatMap((folder) =>
+    readdirSync(join(root, folder))
+      .filter((name) => name.endsWith(".test.ts"))
+      .map((name) => read(`${folder}/${name}`)),
+  );
+  /** What is filled in from a table of the test, here and there. */
+  const withoutValues = (title: string) => title.replace(/ \((?:%s|%j)\)$/, "").replace(/%[sj]/g, "…");
+  const titles = files.flatMap((text) =>
+    [...text.matchAll(/["'](field report \d+: [^"]+)"/g)].map(([, title = ""]) => withoutValues(title)),
+  );
+
+  it("has exactly the tests that are named for a report", () => {
+    const named = tableAfter(read("docs/FIELD-REPORTS.md"), "needs the real CLI").flatMap(
+      ([, , tests = ""]) => tests.split(/; (?=field report)/),
+    );
+    expect(named.sort()).toEqual(titles.sort());
+  });
+});
+
 describe("docs/SPAWN.md", () => {
   const spawn = read("docs/SPAWN.md");
   const fieldsOf = (name: string) => {

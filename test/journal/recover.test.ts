@@ -38,15 +38,6 @@ const _endedLines = () => readFileSync(join(journalsOf(place), "ended", "r1.json
 const _EXIT_STARTED: JournalLine = { type: "exit_started", at: new Date().toISOString(), by: "supervisor" };
 
 describe("processes", () => {
-  test("an agent whose pid is another process's by now is not signalled, and told", async () => {
-    const { pid, line } = await stray({});
-    await writeJournal(place, "r1", [admittedLine(place, "r1"), { ...line, startTime: "1" }]);
-    expect(await recover()).toMatchObject([
-      { state: "recovered", agent: "identity_mismatch", problems: [expect.stringContaining(`pid ${pid}`)] },
-    ]);
-    expect(isAlive(pid)).toBe(true);
-  });
-
   test("a proven agent is ended with its tree, also where nothing carries the marker", async () => {
     const { pid, line } = await stray({
       script: 'setsid sleep 1000 & echo $! >>"$PIDS"; sleep 1000 & echo $! >>"$PIDS"',

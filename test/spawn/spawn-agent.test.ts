@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { type AgentEvent, RenderedHooks, type SpawnOptions, spawnAgent } from "../../src/index.ts";
 import type { FakeScript } from "../../src/testkit/index.ts";
 import * as fakes from "../testkit/support.ts";
-import { isAlive, leftovers, makePlace, type Place } from "./support.ts";
+import { leftovers, makePlace, type Place } from "./support.ts";
 
 let place: Place;
 beforeEach(async () => {
@@ -106,69 +106,7 @@ describe("a run", () => {
   });
 });
 
-describe("field reports", () => {
-  test("14: exit 0 without a final message is incomplete", async () => {
-    const { result } = await run({ ...ECHO, sins: ["no-result"] });
-    expect(result.outcome).toBe("incomplete");
-  });
-
-  test("13: a CLI that never exits after its result is stopped, and the run is a success that lingered", async () => {
-    const { result } = await run(
-      { ...ECHO, sins: ["never-exit"] },
-      {
-        deadlines: { lingerMs: 100, stopMs: 200 },
-      },
-    );
-    expect(result).toMatchObject({ outcome: "success", reason: "lingered" });
-  });
-
-  test("1, 11: a child in its own session is gone before agent_exit, although the CLI ignores TERM", async () => {
-    const { starting, seen } = await start(
-      {
-        steps: [{ sins: ["leave-child-session"], text: "{{children}}" }, { sins: ["hang"] }],
-        sins: ["ignore-signals"],
-      },
-      { deadlines: { stopMs: 200 }, containment: "sweep" },
-    );
-    const agent = await starting;
-    let child = 0;
-    for await (const event of agent) {
-      if (event.type !== "message") continue;
-      child = Number(event.text);
-      void agent.stop("enough");
-    }
-    const { outcome, reason, signal, extinction } = await agent.result;
-    expect({ outcome, reason, signal }).toEqual({
-      outcome: "interrupted",
-      reason: "enough",
-      signal: "SIGKILL",
-    });
-    expect(extinction).toMatchObject({ state: "swept", survivors: [] });
-    expect(isAlive(child)).toBe(false);
-    expect(seen.exits).toEqual(["interrupted"]);
-  });
-
-  test("7, 17: a child that holds the output open does not hold the run, and is told as pipe_held", async () => {
-    const { result, events } = await run(
-      { steps: [{ sins: ["leave-child-holding-stdout"], text: "{{children}}" }] },
-      { deadlines: { drainMs: 100 }, containment: "sweep" },
-    );
-    expect(result.outcome).toBe("success");
-    expect(events).toContainEqual(expect.objectContaining({ type: "warning", code: "pipe_held" }));
-    expect(isAlive(Number(result.finalText))).toBe(false);
-  });
-
-  test("18: a last line that was cut is never a success", async () => {
-    const { result } = await run({ ...ECHO, sins: ["cut-last-line"] });
-    expect(result).toMatchObject({ outcome: "incomplete", reason: "output_truncated" });
-  });
-
-  test("20: a line of 2 MB is read and reading goes on", async () => {
-    const { result, events } = await run({ steps: [{ sins: [{ "long-line": 2 }] }] });
-    expect(events.find(({ type }) => type === "message")).toMatchObject({ text: "x".repeat(2_000_000) });
-    expect(result.outcome).toBe("success");
-  });
-
+describe("output", () => {
   test("a line above maxLineBytes is told, and a final message that was skipped is none", async () => {
     const { result, events } = await run(
       { steps: [{ text: "x".repeat(100_000) }], sins: ["many-results"] },
@@ -212,26 +150,6 @@ describe("field reports", () => {
     ]);
   });
 
-  test("22: a CLI that is gone before it reads a prompt of 1 MiB is failed, with its stderr", async () => {
-    const { result } = await run(
-      { ...ECHO, sins: [{ "exit-before-prompt": 1 }] },
-      { prompt: "p".repeat(1 << 20) },
-    );
-    expect(result).toMatchObject({ outcome: "failed", reason: "spawn_exited_early: exit 1" });
-    expect(result.stderrTail).toContain("out of order");
-  });
-
-  test("16: the prompt's stdin ends after the final message", async () => {
-    // A fake exits only when its stdin ends.
-    const { result } = await run(ECHO);
-    expect(result).toMatchObject({ outcome: "success", reason: "completed" });
-  });
-
-  test("24: an extra argument of 131,072 bytes is refused by name", async () => {
-    const { issues } = await refusal(ECHO, { extraArgs: [`--debug=${"x".repeat(131_072)}`] });
-    expect(issues).toMatchObject([{ code: "option_invalid", path: "extraArgs[0]" }]);
-  });
-
   test.each([65_535, 511 * 1024 * 1024 + 1, 100_000.5, Number.NaN])(
     "maxLineBytes %d is refused",
     async (maxLineBytes) => {
@@ -239,11 +157,6 @@ describe("field reports", () => {
       expect(issues).toMatchObject([{ code: "option_invalid", path: "maxLineBytes" }]);
     },
   );
-
-  test.each([undefined, "relative", "/nowhere/at/all"])("55: cwd %j is refused", async (cwd) => {
-    const { issues } = await refusal(ECHO, { cwd: cwd as string });
-    expect(issues).toContainEqual(expect.objectContaining({ code: "option_invalid", path: "cwd" }));
-  });
 });
 
 test("a consumer that stops reading does not keep a run from its result once the agent is gone", async () => {

@@ -38,6 +38,8 @@ export interface Play {
   readonly options?: Partial<SpawnOptions>;
   /** Called with every message of the model. */
   readonly onMessage?: (run: AgentRun) => void;
+  /** Makes the executable that is started from the fake's own. @default the fake's own */
+  readonly wrap?: (binary: string) => Promise<string>;
 }
 
 export interface Seen {
@@ -48,10 +50,11 @@ export interface Seen {
 /** The token of a fake: every handler by its event, and one of `agent_exit` that notes the outcome. */
 export async function compileFake(
   place: Place,
-  { provider, script, handlers = {} }: Play,
+  { provider, script, handlers = {}, wrap }: Play,
   exits: string[] = [],
 ) {
-  const { binary } = await createFakeProvider({ provider, script, directory: join(place.home, "fakes") });
+  const fake = await createFakeProvider({ provider, script, directory: join(place.home, "fakes") });
+  const binary = (await wrap?.(fake.binary)) ?? fake.binary;
   const noteExit: Handler = ({ outcome }) => void exits.push(String(outcome));
   const declared = Object.entries({ PreToolUse: admit, agent_exit: noteExit, ...handlers });
   return compileAgentHooks(

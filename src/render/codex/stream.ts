@@ -52,7 +52,7 @@ export function createStreamParser(): StreamParser {
       },
       {
         type: "result",
-        // A model that refuses leaves no item at all, and the turn is called complete.
+        // A model that refuses leaves no item at all, and the turn is called complete.
         ...(finalText === undefined
           ? { status: "no_message", reason: "the turn ended without a message" }
           : { status: "ok", reason: "completed", text: finalText }),
