@@ -55,6 +55,9 @@ const schema = z
     // Its values have a check of their own, with a code of their own.
     deadlines: z.record(text, z.unknown()),
     containment: z.enum(["auto", "pid-namespace", "sweep"]),
+    workspace: z.enum(["exclusive", "shared"]),
+    startGate: z.enum(["auto", "off"]),
+    shutdown: z.enum(["stop", "off"]),
     signal: z.instanceof(AbortSignal),
     receiptsDir: text,
     receiptSink: z.custom((value) => typeof value === "function", "expected a function"),

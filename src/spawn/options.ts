@@ -8,6 +8,9 @@ import type { JsonObject } from "../json.ts";
 import type { Provider } from "../profile/events.ts";
 import type { ReceiptSink } from "../receipts/receipt.ts";
 import type { RunOptions } from "../render/provider.ts";
+import { SHUTDOWN_MS } from "../supervisor/live-runs.ts";
+import type { StartGate } from "../supervisor/start-gate.ts";
+import type { WorkspaceUse } from "../supervisor/workspace.ts";
 import type { Containment } from "./containment.ts";
 
 /** Every wait of a run, in milliseconds. Docs: docs/SPAWN.md. */
@@ -24,6 +27,8 @@ export interface Deadlines {
   drainMs?: number;
   /** From the clean stop to KILL. @default 5000 */
   stopMs?: number;
+  /** From a signal to this process to KILL, for all of its runs together; the longest of theirs counts. @default 10000 */
+  shutdownMs?: number;
 }
 
 export interface AdmitOptions {
@@ -94,6 +99,18 @@ export interface SpawnOptions {
    * refuses with `platform_unsupported` where there is none. @default "auto"
    */
   containment?: Containment;
+  /**
+   * `exclusive` refuses with `workspace_busy` while any other run is in the same `cwd`, and keeps others out. `shared` refuses while an
+   * exclusive one is there. @default "shared"
+   */
+  workspace?: WorkspaceUse;
+  /** `auto`: starts that share the user's claude home or codex login take turns, on this machine. `off`: they do not. @default "auto" */
+  startGate?: StartGate;
+  /**
+   * `stop`: SIGTERM, SIGINT, SIGHUP and an uncaught error stop the run before they end this process. `off`: this process has handlers of its
+   * own, which call `stopAllRuns`. @default "stop"
+   */
+  shutdown?: "stop" | "off";
   /** Stops the run when aborted. */
   signal?: AbortSignal;
   /** Folder of the receipt files. @default the state directory's `receipts` */
@@ -113,6 +130,7 @@ export interface ResolvedDeadlines {
   readonly lingerMs: number;
   readonly drainMs: number;
   readonly stopMs: number;
+  readonly shutdownMs: number;
 }
 
 export const DEFAULT_DEADLINES = {
@@ -122,6 +140,7 @@ export const DEFAULT_DEADLINES = {
   lingerMs: 10_000,
   drainMs: 2_000,
   stopMs: 5_000,
+  shutdownMs: SHUTDOWN_MS,
 } as const;
 
 /** Node's timers wrap above this. */

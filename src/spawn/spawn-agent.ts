@@ -2,15 +2,25 @@
 
 import { randomUUID } from "node:crypto";
 import { type Broker, startBroker } from "../broker/broker.ts";
+import type { HookPlan } from "../compiler/plan.ts";
 import { planOf } from "../compiler/token.ts";
 import { AgentHooksRefused, type Issue } from "../errors.ts";
-import { createLedger } from "../journal/ledger.ts";
+import { createLedger, type Ledger } from "../journal/ledger.ts";
 import { reach } from "../journal/steps.ts";
 import { baseEnvelope } from "../profile/envelope.ts";
 import { capabilityOf } from "../profile/events.ts";
 import { createReceiptWriter, stateDirectory } from "../receipts/writer.ts";
 import type { Redactor } from "../redaction/redactor.ts";
 import { adapterFor } from "../render/registry.ts";
+import {
+  describeAbort,
+  type LiveRun as Entered,
+  SHUTDOWN_MS,
+  SupervisorStopping,
+} from "../supervisor/live-runs.ts";
+import { enterProcess } from "../supervisor/shutdown.ts";
+import { passStartGate } from "../supervisor/start-gate.ts";
+import { claimWorkspace, type WorkspaceClaim } from "../supervisor/workspace.ts";
 import { type Started, startAttested } from "./attest.ts";
 import type { ProviderChild } from "./child.ts";
 import { resolveContainment } from "./containment.ts";
@@ -24,7 +34,7 @@ import { createScope, type RunScope } from "./run-scope.ts";
 import { type RunLayout, setUpRun } from "./set-up.ts";
 import type { Settlement } from "./settle.ts";
 import { startSessionWatch } from "./start-session-watch.ts";
-import { endTree } from "./stop.ts";
+import { endTree, killChild } from "./stop.ts";
 import { type LiveRun, superviseToEnd } from "./supervise-to-end.ts";
 import type { SessionWatch } from "./watch-codex-session.ts";
 import { watchWorkingDirectory } from "./watch-cwd.ts";
@@ -37,20 +47,44 @@ import { watchTools } from "./watch-tools.ts";
  *
  * @throws AgentHooksRefused
  * - before any process and without a trace: `token_forged`, `option_invalid`, `deadline_invalid`, `argument_conflict`,
- *   `provider_changed`, `command_changed`, `platform_unsupported`, `prompt_denied`;
+ *   `provider_changed`, `command_changed`, `platform_unsupported`, `workspace_busy`, `prompt_denied`;
  * - after `agent_prompt` passed, with `agent_exit` fired (outcome `refused`) and everything removed: `run_dir_unsafe`,
- *   `run_home_unsafe`, `resume_mismatch`, `provider_changed`, `provider_policy`, `attestation_failed`, `provider_unsupported`.
+ *   `run_home_unsafe`, `resume_mismatch`, `config_home_busy`, `provider_changed`, `provider_policy`, `attestation_failed`,
+ *   `provider_unsupported`;
+ * - at either time `supervisor_stopping`; outcome `interrupted` when `agent_exit` fires.
  * @example
  * const run = await spawnAgent({ hooks, prompt: "Fix the failing test", cwd: "/srv/project" });
  * for await (const event of run) if (event.type === "message") console.log(event.text);
  * const { outcome, reason } = await run.result;
  */
-export async function spawnAgent(options: SpawnOptions): Promise<AgentRun> {
-  const plan = planOf(options.hooks);
+export function spawnAgent(options: SpawnOptions): Promise<AgentRun> {
+  return spawnOwned(undefined, options);
+}
+
+/** As `spawnAgent`, for a supervisor that can tell its runs from others. */
+export async function spawnOwned(owner: object | undefined, options: SpawnOptions): Promise<AgentRun> {
+  const entered = enterProcess({
+    signal: options.signal,
+    owner,
+    stopsWithProcess: options.shutdown !== "off",
+    shutdownMs: options.deadlines?.shutdownMs ?? SHUTDOWN_MS,
+  });
+  try {
+    const run = await startRun(planOf(options.hooks), entered, options);
+    void run.result.then(entered.leave);
+    return run;
+  } catch (error) {
+    entered.leave();
+    throw error;
+  }
+}
+
+async function startRun(plan: HookPlan, entered: Entered, given: SpawnOptions): Promise<AgentRun> {
   const adapter = adapterFor(plan.provider);
-  const runOptions = await precheckRun(plan, adapter, options);
+  const runOptions = await precheckRun(plan, adapter, given);
+  const options = { ...given, signal: entered.signal };
   const recipe = await resolveContainment(options.containment);
-  options.signal?.throwIfAborted();
+  options.signal.throwIfAborted();
   const queueControl = { pause: () => {}, resume: () => {} };
   const runId = randomUUID();
   const queue = createEventQueue(runId, {
@@ -60,12 +94,24 @@ export async function spawnAgent(options: SpawnOptions): Promise<AgentRun> {
   const scope = createScope({ plan, adapter, options, runOptions, runId, recipe }, (event) =>
     queue.push(event),
   );
+  const workspace = await claimWorkspace({
+    stateDir: stateDirectory(options.baseEnv),
+    runId,
+    cwd: runOptions.cwd,
+    use: options.workspace ?? "shared",
+    signal: options.signal,
+  });
+  if (workspace.problem !== undefined)
+    scope.warnings.push({ code: "workspace_unnoted", message: workspace.problem });
   reach("before_prompt", runId);
-  const prompt = await decidePrompt(scope);
+  const prompt = await decidePrompt(scope).catch(async (error: unknown) => {
+    await workspace.release();
+    throw error;
+  });
   reach("prompt_passed", runId);
 
   const startedAt = performance.now();
-  const ledger = createLedger(scope);
+  const ledger = endWithWorkspace(createLedger(scope), workspace);
   const finish = createFinisher({ ...scope, startedAt, queue, ledger });
   let layout: RunLayout | undefined;
   let broker: Broker | undefined;
@@ -98,21 +144,24 @@ export async function spawnAgent(options: SpawnOptions): Promise<AgentRun> {
     });
     session = startSessionWatch(scope, layout, (warning) => queue.push({ type: "warning", ...warning }));
     closeWatch = directory.close;
-    const started = await startAttested(
-      scope,
-      layout,
-      (event) => {
-        directory.look();
-        session?.look();
-        watchForPrompt(event);
-        watch(event);
-        queue.push(event);
-      },
-      (spawned) => {
-        child = spawned;
-        return ledger.start(spawned);
-      },
-    );
+    const onEvent: Parameters<typeof startAttested>[2] = (event) => {
+      directory.look();
+      session?.look();
+      watchForPrompt(event);
+      watch(event);
+      queue.push(event);
+    };
+    const onStarted = (spawned: ProviderChild) => {
+      child = spawned;
+      entered.onKill(() => killChild(spawned));
+      return ledger.start(spawned);
+    };
+    const placed = layout;
+    const started = await passStartGate(describeGate(scope, placed, options.signal), () => {
+      options.signal.throwIfAborted();
+      return startAttested(scope, placed, onEvent, onStarted);
+    });
+    options.signal.throwIfAborted();
     reach("attested", runId);
     queueControl.pause = () => void started.child.stdout.pause();
     queueControl.resume = () => void started.child.stdout.resume();
@@ -140,7 +189,43 @@ export async function spawnAgent(options: SpawnOptions): Promise<AgentRun> {
   }
 }
 
+/** The workspace is held until agent_exit has run, and free when the result is delivered. */
+function endWithWorkspace(ledger: Ledger, workspace: WorkspaceClaim): Ledger {
+  return {
+    ...ledger,
+    async end(settlement, extinction) {
+      await ledger.end(settlement, extinction);
+      await workspace.release({ hasSurvivors: extinction.survivors.length > 0 });
+    },
+  };
+}
+
+function describeGate(
+  { plan, options, runOptions, deadlines, warnings, receipts, redactor }: RunScope,
+  { environment, context }: RunLayout,
+  signal: AbortSignal,
+): Parameters<typeof passStartGate>[0] {
+  return {
+    gate: options.startGate ?? "auto",
+    provider: plan.provider,
+    configHome: runOptions.configHome ?? "user",
+    env: environment.env,
+    providerHome: context.providerHome,
+    stateDir: stateDirectory(options.baseEnv),
+    waitMs: deadlines.attestMs,
+    signal,
+    onOpen: (why) => {
+      const message = `starts that share the agent's home were not kept apart: ${redactor.text(why)}`;
+      warnings.push({ code: "start_gate_unavailable", message });
+      receipts.write({ kind: "warning", code: "start_gate_unavailable", message });
+    },
+  };
+}
+
 function settleFailedStart({ options, redactor }: RunScope, error: unknown): Settlement {
+  const abortedBy: unknown = options.signal?.reason;
+  if (abortedBy instanceof SupervisorStopping)
+    return { outcome: "interrupted", reason: describeAbort(abortedBy) };
   if (error instanceof AgentHooksRefused) {
     return { outcome: "refused", reason: error.issues.map(({ code }) => code).join(", ") };
   }
@@ -263,7 +348,7 @@ function handOver(
   if (end) child.stdin.end();
   supervision.startClock();
   const { signal } = options;
-  const onAbort = () => supervision.end({ kind: "aborted", reason: "aborted" });
+  const onAbort = () => supervision.end({ kind: "aborted", reason: describeAbort(signal?.reason) });
   if (signal?.aborted === true) onAbort();
   signal?.addEventListener("abort", onAbort, { once: true });
   void supervision.ended.then(() => signal?.removeEventListener("abort", onAbort));
