@@ -9,6 +9,7 @@ import { spawnOwned } from "../spawn/spawn-agent.ts";
 import { checkCapacity } from "./capacity.ts";
 import { listLive, onStopping, refuseWhenStopping, SupervisorStopping, stopRuns } from "./live-runs.ts";
 import { RunQueue } from "./run-queue.ts";
+import { createStartRate } from "./start-rate.ts";
 import {
   checkQueueOptions,
   type QueueOptions,
@@ -63,8 +64,8 @@ export function createSupervisor(options: SupervisorOptions = {}): Supervisor {
         waiting = this;
       }
     },
-    ...(startRate === undefined ? {} : { intervalCap: startRate.starts, interval: startRate.perMs }),
   });
+  const rate = createStartRate(queue, startRate);
   const tickets = new Map<string, (reason: unknown) => void>();
   let lastId = 0;
   let starting = 0;
@@ -83,6 +84,7 @@ export function createSupervisor(options: SupervisorOptions = {}): Supervisor {
   /** Lets p-queue see that one has left. */
   const lookAgain = () => {
     queue.concurrency = concurrency;
+    rate.noteWaiting();
   };
   const addTicket = (id: string, reject: (reason: unknown) => void) => {
     tickets.set(id, reject);
@@ -153,6 +155,7 @@ export function createSupervisor(options: SupervisorOptions = {}): Supervisor {
         void queue.add(
           async () => {
             close();
+            rate.noteStart();
             const run = await start(runOptions, signal).catch(reject);
             if (run === undefined) return;
             live += 1;
@@ -162,6 +165,7 @@ export function createSupervisor(options: SupervisorOptions = {}): Supervisor {
           },
           { id, priority },
         );
+        rate.noteWaiting();
       });
     },
     stop(reason = "stopped") {

@@ -10,7 +10,7 @@ export interface SupervisorOptions {
   readonly concurrency?: number;
   /** Runs that may wait; one more refuses with `queue_full`. @default 1000 */
   readonly queueLimit?: number;
-  /** At most `starts` in each stretch of `perMs` milliseconds. @default no limit */
+  /** At most `starts` within `perMs` milliseconds from the first of them. @default no limit */
   readonly startRate?: { readonly starts: number; readonly perMs: number };
   /** File descriptors that one run needs at most. @default 32 */
   readonly descriptorsPerRun?: number;
@@ -52,7 +52,7 @@ const supervisorSchema = z
     memoryPerRunBytes: count,
     minFreeMemoryBytes: count,
     shutdown: z.enum(["stop", "off"]),
-    shutdownMs: z.number().min(0).max(TIMER_MAX_MS),
+    shutdownMs: z.number().min(1).max(TIMER_MAX_MS),
   })
   .partial() satisfies z.ZodType<{ [Name in keyof SupervisorOptions]?: unknown }>;
 

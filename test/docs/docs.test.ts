@@ -103,6 +103,28 @@ describe("docs/SPAWN.md", () => {
   });
 });
 
+describe("docs/SUPERVISOR.md", () => {
+  const page = read("docs/SUPERVISOR.md");
+  const fieldsOf = (file: string, name: string) => {
+    const source = read(file);
+    const start = source.indexOf(`export interface ${name} {`);
+    const body = source.slice(start, source.indexOf("\n}", start));
+    return [...body.matchAll(/^ {2}readonly (\w+)\??:/gm)].map(([, field]) => field);
+  };
+  const listedAfter = (mark: string) =>
+    tableAfter(page, mark).map(([field = ""]) => field.replaceAll("`", ""));
+
+  it("has every option of a supervisor", () => {
+    const fields = fieldsOf("src/supervisor/supervisor-options.ts", "SupervisorOptions");
+    expect(listedAfter("`createSupervisor(options)`")).toEqual(fields);
+  });
+
+  it("has every option of stopAllRuns", () => {
+    const fields = fieldsOf("src/supervisor/shutdown.ts", "StopAllOptions");
+    expect(listedAfter("await stopAllRuns(")).toEqual(fields);
+  });
+});
+
 describe("docs/SPAWN.md, what a run shows", () => {
   const spawn = read("docs/SPAWN.md");
   const fieldsOf = (file: string, name: string) => {

@@ -196,6 +196,25 @@ describe("the queue", () => {
     expect(new Set(turns).size).toBe(4);
   });
 
+  test("goes on when the time of its rate is over", async () => {
+    const { run } = make({ concurrency: 4, startRate: { starts: 2, perMs: 50 } });
+    const options = await optionsOf(QUICK);
+    expect(await resultsOf([1, 2, 3, 4, 5].map(() => run(options)))).toEqual(Array(5).fill("success"));
+  });
+
+  test("is idle when the last one that waits for the rate leaves", async () => {
+    const { run, onIdle } = make({ startRate: { starts: 1, perMs: 600_000 } });
+    const options = await optionsOf(QUICK);
+    await resultsOf([run(options)]);
+    await onIdle();
+    const { signal, abort } = controllerOf();
+    const waiting = refusalOf(run(options, { signal }));
+    const idle = onIdle();
+    abort(new Error("enough"));
+    expect(await waiting).toBe("Error: enough");
+    await idle;
+  });
+
   test("keeps to its rate, and a stop does not wait for it", async () => {
     const { run, stop } = make({ concurrency: 4, startRate: { starts: 1, perMs: 600_000 } });
     const options = await optionsOf(QUICK);
@@ -294,6 +313,22 @@ describe("a stop", () => {
     expect((await result).reason).toBe("supervisor_stopping: all");
   });
 
+  test("does not let the program end while a start waits for the rate", async () => {
+    const program = await startProgram(
+      place,
+      build,
+      `
+      const supervisor = createSupervisor({ startRate: { starts: 1, perMs: 1_500 } });
+      const options = await optionsOf("quick");
+      await (await supervisor.run(options)).result;
+      await supervisor.onIdle();
+      void supervisor.run(options).then(async ({ result }) => say({ second: (await result).outcome }));
+    `,
+    );
+    expect(await program.ended()).toBe(0);
+    expect(program.said).toContainEqual({ second: "success" });
+  });
+
   test("lets the program end, although starts were waiting for the rate", async () => {
     const program = await startProgram(
       place,
@@ -302,6 +337,7 @@ describe("a stop", () => {
       const supervisor = createSupervisor({ startRate: { starts: 1, perMs: 600_000 } });
       const options = await optionsOf("quick");
       await (await supervisor.run(options)).result;
+      await supervisor.onIdle();
       const waiting = refusalOf(supervisor.run(options));
       await supervisor.stop();
       say({ waiting: await waiting });
@@ -322,7 +358,7 @@ describe("an option that cannot be used is named:", () => {
     ["memoryPerRunBytes", { memoryPerRunBytes: "1" }],
     ["minFreeMemoryBytes", { minFreeMemoryBytes: -1 }],
     ["shutdown", { shutdown: "no" }],
-    ["shutdownMs", { shutdownMs: -1 }],
+    ["shutdownMs", { shutdownMs: 0 }],
     ["concurency", { concurency: 1 }],
   ])("%s", async (path, options) => {
     expect(await refusalOf(Promise.resolve().then(() => createSupervisor(options)))).toBe(

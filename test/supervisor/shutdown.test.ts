@@ -1,6 +1,8 @@
 // A program with live runs is told to end, or fails: what its parent sees, what agent_exit was told, and that no process is left.
 
+import { existsSync } from "node:fs";
 import { cp } from "node:fs/promises";
+import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { leftovers, makePlace, type Place } from "../spawn/support.ts";
 import {
@@ -196,16 +198,14 @@ describe("a program with a listener of its own", () => {
     expect(await readEnds(place)).toEqual([stopping("SIGTERM")]);
   });
 
-  test("of another copy of this package ends when both have stopped", async () => {
+  test("of another copy of this package ends when both have stopped, each with its grace", async () => {
     const copy = `${build.dist}-copy`;
     await cp(build.dist, copy, { recursive: true });
     const program = await run(
       `
       const other = await import(extra.copy + "/index.js");
-      await Promise.all([
-        start("polite"),
-        start("polite", { exitMs: 700, spawner: other.spawnAgent, by: other.compileAgentHooks }),
-      ]);
+      const by = { spawner: other.spawnAgent, by: other.compileAgentHooks };
+      await Promise.all([start("polite"), start("stubborn", { ...by, deadlines: { stopMs: 2_000 } })]);
       say({ ready: true });
     `,
       { copy },
@@ -213,6 +213,8 @@ describe("a program with a listener of its own", () => {
     await signalWhen(program, "ready", "SIGTERM");
     expect(await program.ended()).toBe("SIGTERM");
     expect(await readEnds(place)).toEqual([stopping("SIGTERM"), stopping("SIGTERM")]);
+    // Without its grace it would have been killed before.
+    expect(existsSync(join(place.home, "terminated"))).toBe(true);
   });
 });
 

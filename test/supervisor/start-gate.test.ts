@@ -9,6 +9,7 @@ import { type GateOptions, passStartGate } from "../../src/supervisor/start-gate
 import { stateDirOf } from "../journal/support.ts";
 import { leftovers, makePlace, type Place } from "../spawn/support.ts";
 import { compileFake } from "../testkit/support.ts";
+import { waitUntil } from "../watchdog/support.ts";
 import { type Build, buildSources, endPrograms, QUICK, startProgram } from "./support.ts";
 
 let build: Build;
@@ -114,6 +115,24 @@ describe("starts", () => {
     const start = meet(2);
     const homes = ["one", "other"].map((name) => gate({ env: { HOME: join(place.home, name) } }));
     await Promise.all(homes.map((options) => passStartGate(options, start)));
+  });
+
+  test("that are aborted while another is under way do not wait for its end", async () => {
+    const controller = new AbortController();
+    let end: (() => void) | undefined;
+    const under = passStartGate(
+      gate(),
+      () =>
+        new Promise<void>((resolve) => {
+          end = resolve;
+        }),
+    );
+    await waitUntil(() => end !== undefined, "the first start");
+    const waiting = passStartGate(gate({ signal: controller.signal }), async () => {});
+    controller.abort(new Error("enough"));
+    await expect(waiting).rejects.toThrow("enough");
+    end?.();
+    await under;
   });
 
   test("go on after one that failed, and one that was aborted while it waited", async () => {

@@ -50,6 +50,12 @@ const refusalOf = (starting) =>
   starting.then(() => "started", (error) => error.issues?.map(({ code }) => code).join() ?? String(error));
 `;
 
+/** Of the stubborn agent: makes `terminated` in its home when SIGTERM comes. */
+const NOTE_TERM = `
+import { writeFileSync } from "node:fs";
+process.on("SIGTERM", () => writeFileSync(process.env.HOME + "/terminated", ""));
+`;
+
 const NOTE_EXIT = `
 import { appendFileSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
@@ -96,6 +102,9 @@ export async function startProgram(
     const directory = join(place.home, "fakes");
     binaries[name] = (await createFakeProvider({ provider: "claude", script, directory, name })).binary;
   }
+  const stubborn = binaries.stubborn ?? "";
+  const source = await readFile(stubborn, "utf8");
+  await writeFile(stubborn, source.replace("\nimport ", `\n${NOTE_TERM}import `));
   const file = join(place.home, `program-${lastProgram++}.mjs`);
   await writeFile(file, `${PRELUDE}${body}`);
   await writeFile(join(place.home, "note-exit.mjs"), NOTE_EXIT);

@@ -118,29 +118,33 @@ describe("an exclusive run", () => {
 describe("of two programs", () => {
   const HOLD = `const run = await start("polite", { workspace: "exclusive" });`;
 
-  test("that race for one directory exactly one gets it", async () => {
-    const programs = await Promise.all(
-      Array.from({ length: 4 }, () =>
-        startProgram(
-          place,
-          build,
-          `
-          const run = await optionsOf("polite", { workspace: "exclusive" }).then(async (options) => {
-            say({ ready: true });
-            // All begin at one moment: when the file is there.
-            const { existsSync } = await import("node:fs");
-            while (!existsSync(home + "/go")) await new Promise(setImmediate);
-            return spawnAgent(options);
-          }).catch((error) => say({ done: error.issues?.[0].code ?? String(error) }));
-          if (run) { say({ done: "started" }); await run.result; }
-        `,
-        ),
-      ),
+  test("that race for one directory exactly one gets it, round after round", async () => {
+    const [programs, rounds] = [3, 25];
+    const body = `
+      const { claimWorkspace } = await import(dist + "/supervisor/workspace.js");
+      const { existsSync, readdirSync } = await import("node:fs");
+      const signal = new AbortController().signal;
+      for (let round = 0; round < extra.rounds; round++) {
+        writeFileSync(home + "/round-" + round + "-" + process.pid, "");
+        while (readdirSync(home).filter((name) => name.startsWith("round-" + round + "-")).length < extra.programs)
+          await new Promise(setImmediate);
+        const got = await claimWorkspace({
+          stateDir: home + "/state", runId: "r" + process.pid, cwd: "/round-" + round, use: "exclusive", signal,
+        }).then(() => true, (error) => error.issues[0].code);
+        say({ round, got });
+      }
+      say({ done: true });
+      setInterval(() => {}, 1e6);
+    `;
+    const running = await Promise.all(
+      Array.from({ length: programs }, () => startProgram(place, build, body, { programs, rounds })),
     );
-    await Promise.all(programs.map((program) => program.wait("ready")));
-    await writeFile(join(place.home, "go"), "");
-    const done = await Promise.all(programs.map(async (program) => (await program.wait("done")).done));
-    expect(done.sort()).toEqual(["started", "workspace_busy", "workspace_busy", "workspace_busy"]);
+    await Promise.all(running.map((program) => program.wait("done")));
+    const said = running.flatMap((program) => program.said);
+    for (let round = 0; round < rounds; round++) {
+      const got = said.filter((line) => line.round === round).map((line) => line.got);
+      expect(got.sort()).toEqual([true, "workspace_busy", "workspace_busy"]);
+    }
   });
 
   test("one that was killed with its agent does not block the other", async () => {
