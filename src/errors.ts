@@ -30,6 +30,10 @@ export const REFUSAL_CODES = {
   attestation_failed: "the provider did not show that our hooks, and only ours, are live",
   platform_unsupported: "this platform lacks something a run needs",
   supervisor_stopping: "the supervisor is shutting down",
+  queue_full: "as many runs wait as may",
+  capacity_exhausted: "file descriptors or memory would run out",
+  workspace_busy: "another run is in the same working directory, and one of the two wants it for itself",
+  config_home_busy: "other starts hold the agent's configuration home",
 } as const;
 
 export type RefusalCode = keyof typeof REFUSAL_CODES;

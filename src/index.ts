@@ -43,4 +43,13 @@ export type { Extinction, HookCounts, RunResult, Usage } from "./spawn/result.ts
 export type { AgentRun } from "./spawn/run.ts";
 export type { Outcome } from "./spawn/settle.ts";
 export { spawnAgent } from "./spawn/spawn-agent.ts";
+export { createSupervisor, type Supervisor } from "./supervisor/create-supervisor.ts";
+export { type StopAllOptions, stopAllRuns } from "./supervisor/shutdown.ts";
+export type { StartGate } from "./supervisor/start-gate.ts";
+export {
+  DEFAULT_SUPERVISOR,
+  type QueueOptions,
+  type SupervisorOptions,
+} from "./supervisor/supervisor-options.ts";
+export type { WorkspaceUse } from "./supervisor/workspace.ts";
 export { VERSION } from "./version.ts";

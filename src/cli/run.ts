@@ -2,7 +2,14 @@
 
 import { resolve } from "node:path";
 import type { Command } from "commander";
-import { type AgentEvent, type Provider, type SpawnOptions, spawnAgent, toOneLine } from "../index.ts";
+import {
+  type AgentEvent,
+  type Provider,
+  type SpawnOptions,
+  spawnAgent,
+  stopAllRuns,
+  toOneLine,
+} from "../index.ts";
 import {
   addCompileOptions,
   type CompileFlags,
@@ -25,6 +32,7 @@ interface RunFlags extends CompileFlags {
   readonly configHome?: "user" | "run";
   readonly passEnv?: string[];
   readonly containment?: string;
+  readonly workspace?: string;
   readonly timeout?: number;
 }
 
@@ -45,6 +53,7 @@ export function addRunCommand(program: Command): void {
     .option("--config-home <which>", "user lends the login; run gives an empty home", "user")
     .option("--pass-env <name...>", "variables to pass on to the agent")
     .option("--containment <how>", "auto, pid-namespace or sweep (default: auto)")
+    .option("--workspace <use>", "exclusive: no other run in --cwd; shared (default)")
     .option("--timeout <seconds>", "end the run after this long", Number)
     .option("--json", "events as JSONL on stdout")
     .addHelpText(
@@ -61,7 +70,12 @@ Examples:
       const hooks = await compileFile(chooseFile(flags.hooks, cwd), provider, flags);
       const prompt = given === "" ? await readStdin() : given;
       const interrupted = new AbortController();
-      const onSignal = (signal: NodeJS.Signals) => interrupted.abort(new RunInterrupted(signal));
+      const onSignal = (signal: NodeJS.Signals) => {
+        // The second one does not wait any more.
+        const grace = interrupted.signal.aborted ? { budgetMs: 0 } : {};
+        void stopAllRuns({ reason: signal, ...grace });
+        interrupted.abort(new RunInterrupted(signal));
+      };
       for (const signal of ENDING_SIGNALS) process.on(signal, onSignal);
       // A reader that went away (`| head`) ends the run instead of the process: the agent must not be left behind.
       process.stdout.on("error", () => interrupted.abort(new RunInterrupted("stdout was closed")));
@@ -71,7 +85,10 @@ Examples:
         cwd,
         extraArgs,
         signal: interrupted.signal,
+        shutdown: "off",
         ...toSpawnOptions(flags),
+      }).catch((error: unknown) => {
+        throw interrupted.signal.aborted ? interrupted.signal.reason : error;
       });
       for await (const event of run) showEvent(event, flags.json === true);
       process.exitCode = exitCodeOf((await run.result).outcome);
@@ -92,7 +109,17 @@ export function splitWords(
 }
 
 function toSpawnOptions(flags: RunFlags): Partial<SpawnOptions> {
-  const { model, permissionMode, sandbox, allowedTools, configHome, passEnv, containment, timeout } = flags;
+  const {
+    model,
+    permissionMode,
+    sandbox,
+    allowedTools,
+    configHome,
+    passEnv,
+    containment,
+    workspace,
+    timeout,
+  } = flags;
   const given = {
     model,
     permissionMode,
@@ -101,6 +128,7 @@ function toSpawnOptions(flags: RunFlags): Partial<SpawnOptions> {
     configHome,
     passEnv,
     containment: containment as SpawnOptions["containment"],
+    workspace: workspace as SpawnOptions["workspace"],
     deadlines: timeout === undefined ? undefined : { wallMs: timeout * 1000 },
   };
   return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));

@@ -13,7 +13,7 @@ const runId = z.string().regex(/^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/);
 const absolute = z.string().regex(/^\/[^\0]*$/);
 const directory = z.object({ path: absolute, dev: count, ino: count });
 
-const processIdentity = z.object({
+export const processIdentity = z.object({
   pid,
   startTime: z.string().regex(/^\d+$/).nullable(),
   bootId: text.nullable(),

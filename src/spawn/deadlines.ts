@@ -1,6 +1,7 @@
 // Every wait of a run, by name, with its default.
 
 import type { Issue } from "../errors.ts";
+import { SHUTDOWN_MS } from "../supervisor/live-runs.ts";
 
 /** Every wait of a run, in milliseconds. A hook's own is its entry's `timeout`. Docs: docs/SPAWN.md. */
 export interface Deadlines {
@@ -18,12 +19,20 @@ export interface Deadlines {
   interruptGraceMs?: number;
   /** From the clean stop to KILL. @default 5000 */
   stopMs?: number;
+  /** From a signal to this process to KILL, for all of its runs together; the longest of theirs counts. @default 10000 */
+  shutdownMs?: number;
   /** The whole chain of `agent_exit`. @default what its hooks' own timeouts come to */
   exitHookMs?: number;
 }
 
 export type ResolvedDeadlines = {
-  readonly [Name in "attestMs" | "lingerMs" | "drainMs" | "interruptGraceMs" | "stopMs"]: number;
+  readonly [Name in
+    | "attestMs"
+    | "lingerMs"
+    | "drainMs"
+    | "interruptGraceMs"
+    | "stopMs"
+    | "shutdownMs"]: number;
 } & { readonly [Name in "idleMs" | "wallMs" | "exitHookMs"]: number | undefined };
 
 export const DEFAULT_DEADLINES = {
@@ -34,6 +43,7 @@ export const DEFAULT_DEADLINES = {
   drainMs: 2_000,
   interruptGraceMs: 2_500,
   stopMs: 5_000,
+  shutdownMs: SHUTDOWN_MS,
 } as const;
 
 const NAMES = [...Object.keys(DEFAULT_DEADLINES), "exitHookMs"];

@@ -8,6 +8,8 @@ import type { JsonObject } from "../json.ts";
 import type { Provider } from "../profile/events.ts";
 import type { ReceiptSink } from "../receipts/receipt.ts";
 import type { RunOptions } from "../render/provider.ts";
+import type { StartGate } from "../supervisor/start-gate.ts";
+import type { WorkspaceUse } from "../supervisor/workspace.ts";
 import type { Containment } from "./containment.ts";
 import { checkDeadlines, type Deadlines } from "./deadlines.ts";
 
@@ -84,6 +86,18 @@ export interface SpawnOptions {
    * refuses with `platform_unsupported` where there is none. @default "auto"
    */
   containment?: Containment;
+  /**
+   * `exclusive` refuses with `workspace_busy` while any other run is in the same `cwd`, and keeps others out. `shared` refuses while an
+   * exclusive one is there. @default "shared"
+   */
+  workspace?: WorkspaceUse;
+  /** `auto`: starts that share the user's claude home or codex login take turns, on this machine. `off`: they do not. @default "auto" */
+  startGate?: StartGate;
+  /**
+   * `stop`: SIGTERM, SIGINT, SIGHUP and an uncaught error stop the run before they end this process. `off`: this process has handlers of its
+   * own, which call `stopAllRuns`. @default "stop"
+   */
+  shutdown?: "stop" | "off";
   /** Stops the run when aborted. */
   signal?: AbortSignal;
   /** Folder of the receipt files. @default the state directory's `receipts` */

@@ -123,6 +123,28 @@ describe("docs/SPAWN.md", () => {
   });
 });
 
+describe("docs/SUPERVISOR.md", () => {
+  const page = read("docs/SUPERVISOR.md");
+  const fieldsOf = (file: string, name: string) => {
+    const source = read(file);
+    const start = source.indexOf(`export interface ${name} {`);
+    const body = source.slice(start, source.indexOf("\n}", start));
+    return [...body.matchAll(/^ {2}readonly (\w+)\??:/gm)].map(([, field]) => field);
+  };
+  const listedAfter = (mark: string) =>
+    tableAfter(page, mark).map(([field = ""]) => field.replaceAll("`", ""));
+
+  it("has every option of a supervisor", () => {
+    const fields = fieldsOf("src/supervisor/supervisor-options.ts", "SupervisorOptions");
+    expect(listedAfter("`createSupervisor(options)`")).toEqual(fields);
+  });
+
+  it("has every option of stopAllRuns", () => {
+    const fields = fieldsOf("src/supervisor/shutdown.ts", "StopAllOptions");
+    expect(listedAfter("await stopAllRuns(")).toEqual(fields);
+  });
+});
+
 describe("docs/SPAWN.md, what a run shows", () => {
   const spawn = read("docs/SPAWN.md");
   const fieldsOf = (file: string, name: string) => {
@@ -281,5 +303,15 @@ describe("examples", () => {
     const withoutComments = (text: string) => text.replaceAll(/^(?:#|\/\/).*\n/gm, "").trim();
     expect(readme).toContain(withoutComments(read("examples/hooks.yaml")));
     expect(readme).toContain(withoutComments(read("examples/guard.mjs")));
+  });
+});
+
+describe("the measured facts", () => {
+  it.each(["claude", "codex"])("of %s have one id each", (provider) => {
+    const ids = [...read(`docs/providers/${provider}.md`).matchAll(/^\| ([CX]-\d+) \|/gm)].map(
+      ([, id]) => id,
+    );
+    expect(ids.length).toBeGreaterThan(20);
+    expect([...new Set(ids)]).toEqual(ids);
   });
 });

@@ -156,7 +156,7 @@ function fromAssistant(line: JsonObject): StreamEvent[] {
 /** What earlier lines said that the last one does not. */
 interface Seen {
   readonly isPromptBlocked: boolean;
-  /** The model refused, once more after claude had asked it to go on (C-47). */
+  /** The model refused, once more after claude had asked it to go on (C-48). */
   readonly isRefused: boolean;
 }
 
