@@ -9,7 +9,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { livingProcesses, memoryInUse, namesIn, openDescriptors, settle, watchdogs } from "./measure.mjs";
 
 /** @import { Measured, RunRecord } from "./checks.mjs" */
-/** @typedef {Pick<typeof import("../src/index.ts"), "compileAgentHooks" | "spawnAgent">} Library */
+/** @typedef {Pick<typeof import("../src/index.ts"), "compileAgentHooks" | "createSupervisor">} Library */
 /** @typedef {{ eventLoopDelayP99Ms: number, elapsedMs: number, rampMs: number, hookCalls: number, attestMs: number }} Figures */
 
 const AGENT = join(import.meta.dirname, "agent.sh");
@@ -52,10 +52,11 @@ export async function soak(library, { agents, seconds, containment = "auto" }) {
 }
 
 /** @param {string} folder @param {Library} library @param {{ agents: number, seconds: number, containment: "auto" | "sweep" | "pid-namespace" }} options */
-async function soakIn(folder, { compileAgentHooks, spawnAgent }, { agents, seconds, containment }) {
+async function soakIn(folder, { compileAgentHooks, createSupervisor }, { agents, seconds, containment }) {
   const cwd = join(folder, "project");
   const env = { PATH: "/usr/bin:/bin", HOME: folder, TMPDIR: join(folder, "tmp") };
   const state = join(folder, ".local", "state", "bridle");
+  const supervisor = createSupervisor({ concurrency: agents });
   /** Calls of our handlers, by run and event. @type {Map<string, Record<string, number>>} */
   const asked = new Map();
   const note = (/** @type {any} */ { run_id: run, hook_event_name: event, tool_command: command }) => {
@@ -83,15 +84,17 @@ async function soakIn(folder, { compileAgentHooks, spawnAgent }, { agents, secon
 
   const oneRun = async (/** @type {RunRecord["script"] & { pause: number }} */ script) => {
     const { turns, deny, pause } = script;
-    /** @type {Awaited<ReturnType<Library["spawnAgent"]>>} */
+    /** @type {Awaited<ReturnType<ReturnType<Library["createSupervisor"]>["run"]>>} */
     let run;
     try {
-      run = await spawnAgent({
+      run = await supervisor.run({
         hooks,
         cwd,
         prompt: `turns=${turns} deny=${deny} pause=${pause.toFixed(2)} `,
         baseEnv: env,
         containment,
+        // The fake writes into no home: nothing to keep apart.
+        startGate: "off",
         deadlines: { attestMs: ATTEST_MS },
       });
     } catch (error) {
@@ -153,6 +156,7 @@ async function soakIn(folder, { compileAgentHooks, spawnAgent }, { agents, secon
   await delay(endsAt - performance.now());
   const end = memoryInUse();
   await busy;
+  await supervisor.stop();
   clearInterval(sampler);
   loop.disable();
   const elapsedMs = performance.now() - startedAt;

@@ -3,7 +3,7 @@
 // shares nothing and needs no turn.
 
 import { createHash } from "node:crypto";
-import { realpath } from "node:fs/promises";
+import { realpathSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { refuseIfAny } from "../errors.ts";
@@ -43,7 +43,7 @@ export async function passStartGate<Started>(
   start: () => Promise<Started>,
 ): Promise<Started> {
   const { gate, stateDir, waitMs, signal, onOpen } = options;
-  const shared = gate === "off" ? undefined : await findShared(options);
+  const shared = gate === "off" ? undefined : findShared(options);
   if (shared === undefined) return start();
   const name = createHash("sha256").update(shared).digest("hex").slice(0, 32);
   const release = await takeTurn({
@@ -65,16 +65,20 @@ export async function passStartGate<Started>(
 }
 
 /** Real path of what the starts share; undefined: nothing. */
-async function findShared({
-  provider,
-  configHome,
-  env,
-  providerHome,
-}: GateOptions): Promise<string | undefined> {
+function findShared({ provider, configHome, env, providerHome }: GateOptions): string | undefined {
   if (configHome === "run") return undefined;
-  if (provider === "codex") return realpath(join(providerHome, "auth.json")).catch(() => undefined); // no login
+  if (provider === "codex") return realPath(join(providerHome, "auth.json")); // undefined: no login
   const home = env.CLAUDE_CONFIG_DIR ?? join(env.HOME ?? homedir(), ".claude");
-  return realpath(home).catch(() => home); // claude makes it
+  return realPath(home) ?? home; // claude makes it
+}
+
+/** At once, so that starts take their turns in the order they came. */
+function realPath(path: string): string | undefined {
+  try {
+    return realpathSync(path);
+  } catch {
+    return undefined; // not there
+  }
 }
 
 function describeBusy(shared: string, { message }: TurnNotCome) {
