@@ -116,6 +116,15 @@ describe("codex's stream", () => {
     });
   });
 
+  test("a turn without a message is no success: the model refused", () => {
+    const events = read(
+      "codex",
+      { type: "turn.started" },
+      { type: "turn.completed", usage: { input_tokens: 1 } },
+    );
+    expect(resultOf(events)).toMatchObject({ status: "no_message" });
+  });
+
   test("a turn with a message is ok", () => {
     const events = read(
       "codex",

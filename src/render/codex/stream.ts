@@ -7,6 +7,7 @@ import { readLine, unparsed } from "../read-line.ts";
 
 export function createStreamParser(): StreamParser {
   let hasItems = false;
+  let hasMessage = false;
   let finalText: string | undefined;
   let turns = 0;
 
@@ -15,6 +16,7 @@ export function createStreamParser(): StreamParser {
     switch (item.type) {
       case "agent_message":
         if (!isDone) return [];
+        hasMessage = true;
         finalText = String(item.text ?? "");
         return [{ type: "message", role: "assistant", text: finalText }];
       case "reasoning":
@@ -53,9 +55,9 @@ export function createStreamParser(): StreamParser {
       {
         type: "result",
         // A model that refuses leaves no item at all, and the turn is called complete.
-        ...(finalText === undefined
-          ? { status: "no_message", reason: "the turn ended without a message" }
-          : { status: "ok", reason: "completed", text: finalText }),
+        ...(hasMessage
+          ? { status: "ok", reason: "completed", ...(finalText === undefined ? {} : { text: finalText }) }
+          : { status: "no_message", reason: "the turn ended without a message" }),
         turns,
       },
     ];
@@ -88,6 +90,7 @@ export function createStreamParser(): StreamParser {
     skip() {
       // It may have been a message, the last one even.
       hasItems = true;
+      hasMessage = true;
       finalText = undefined;
     },
     end: () => [],
