@@ -72,7 +72,7 @@ export async function spawnOwned(owner: object | undefined, options: SpawnOption
   });
   try {
     const run = await startRun(planOf(options.hooks), entered, options);
-    void run.result.then(entered.leave);
+    void run.result.then(entered.leave, entered.leave);
     return run;
   } catch (error) {
     entered.leave();
