@@ -30,10 +30,22 @@ export function createStreamParser(): StreamParser {
       case "mcp_tool_call":
       case "web_search":
       case "collab_tool_call":
-        return isDone ? [toolResult(item)] : [toolCall(item)];
+        return isDone ? endCall(item) : startCall(item);
       default:
         return [{ type: "raw", payload: item }];
     }
+  };
+
+  /** Items that have started and not ended, by id. */
+  const running = new Set<string>();
+  const startCall = (item: JsonObject): StreamEvent[] => {
+    running.add(String(item.id));
+    return [toolCall(item)];
+  };
+  /** What ends without having been seen to start did run, unless it was declined. */
+  const endCall = (item: JsonObject): StreamEvent[] => {
+    const wasSeen = running.delete(String(item.id));
+    return wasSeen || item.status === "declined" ? [toolResult(item)] : [toolCall(item), toolResult(item)];
   };
 
   const fromTurn = (line: JsonObject): StreamEvent[] => {
@@ -72,7 +84,7 @@ export function createStreamParser(): StreamParser {
         case "thread.started":
           return [{ type: "session", providerSessionId: String(line.thread_id) }];
         case "turn.started":
-          return [];
+          return [{ type: "turn_started" }];
         case "item.started":
           return item === undefined ? [] : fromItem(item, false);
         case "item.completed":
