@@ -167,6 +167,60 @@ describe("directories", () => {
     await writeJournal(place, "r1", [line]);
     expect(await recover()).toMatchObject([{ directories: [{ state: "removed" }] }]);
   });
+
+  /** A run that died between the making of its temporary directory and `prepared`. */
+  const planTmp = async (name = "bridle-r1") => {
+    const parent = join(place.home, "tmp");
+    const path = join(parent, name);
+    await mkdir(parent, { mode: 0o700 });
+    await writeJournal(place, "r1", [admittedLine(place, "r1", { plannedTmpDir: path })]);
+    return { parent, path };
+  };
+
+  test.each([
+    [0o700, "removed"],
+    [0o1777, "removed"],
+    [0o777, "left"],
+  ])("a temporary one that was planned, in a folder of mode %o, is %s", async (mode, state) => {
+    const { parent, path } = await planTmp();
+    await mkdir(join(path, "below"), { recursive: true });
+    chmodSync(parent, mode);
+    expect(await recover()).toMatchObject([{ directories: [{ path, state }] }]);
+    expect(existsSync(path)).toBe(state === "left");
+  });
+
+  test("a temporary one that is a link by now is left", async () => {
+    const { path } = await planTmp();
+    await symlink(place.cwd, path);
+    expect(await recover()).toMatchObject([{ directories: [{ state: "left", reason: "is no directory" }] }]);
+    expect(existsSync(place.cwd)).toBe(true);
+  });
+
+  test("a temporary one that others may write to is left", async () => {
+    const { path } = await planTmp();
+    await mkdir(path);
+    chmodSync(path, 0o777);
+    expect(await recover()).toMatchObject([{ directories: [{ state: "left" }] }]);
+  });
+
+  test("a temporary one that is not named for the run is not looked at", async () => {
+    const { path } = await planTmp("bridle-r2");
+    await mkdir(path);
+    expect(await recover()).toMatchObject([{ state: "recovered", directories: [] }]);
+    expect(existsSync(path)).toBe(true);
+  });
+
+  test("a temporary one that was made is removed under the run's name only, once that was planned", async () => {
+    const { tmp, line } = await prepare();
+    const plannedTmpDir = join(place.home, "bridle-r1");
+    await writeJournal(place, "r1", [admittedLine(place, "r1", { plannedTmpDir }), line]);
+    expect(await recover()).toMatchObject([{ directories: [{ state: "removed" }, { state: "left" }] }]);
+    expect(existsSync(tmp)).toBe(true);
+    await rename(tmp, plannedTmpDir);
+    const tmpDir = { ...line.tmpDir, path: plannedTmpDir };
+    await writeJournal(place, "r1", [admittedLine(place, "r1", { plannedTmpDir }), { ...line, tmpDir }]);
+    expect(await recover()).toMatchObject([{ directories: [{ state: "absent" }, { state: "removed" }] }]);
+  });
 });
 
 describe("the journal", () => {
