@@ -21,10 +21,8 @@ export async function cleanDirectories({ admitted, prepared }: RunRecord): Promi
   const { runId, plannedDirectory, plannedTmpDir } = admitted;
   if (prepared !== undefined) {
     const { runDirectory, tmpDir } = prepared;
-    const tmpName = basename(tmpDir.path);
     const isNamed = basename(runDirectory.path) === runId;
-    const isTemporary =
-      plannedTmpDir === undefined ? tmpName.startsWith("bridle-agent-") : tmpName === tmpDirName(runId);
+    const isTemporary = basename(tmpDir.path) === tmpDirName(runId);
     return [
       isNamed
         ? await removeIfSame(runDirectory)
@@ -37,7 +35,7 @@ export async function cleanDirectories({ admitted, prepared }: RunRecord): Promi
   const cleaned: CleanedDirectory[] = [];
   if (plannedDirectory !== null && basename(plannedDirectory) === runId)
     cleaned.push(await removePlanned(plannedDirectory, isOurs));
-  if (plannedTmpDir !== undefined && basename(plannedTmpDir) === tmpDirName(runId))
+  if (plannedTmpDir !== null && basename(plannedTmpDir) === tmpDirName(runId))
     cleaned.push(await removePlanned(plannedTmpDir, isSafeParent));
   return cleaned;
 }

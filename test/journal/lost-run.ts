@@ -39,6 +39,7 @@ export function admittedLine(place: Place, runId: string, changes: Partial<Admit
     hooks: 1,
     receiptPath: null,
     plannedDirectory: null,
+    plannedTmpDir: null,
     projectRoot: place.cwd,
     hookPath: "/usr/bin:/bin",
     exitChain: [],

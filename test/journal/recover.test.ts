@@ -119,7 +119,7 @@ describe("processes", () => {
 describe("directories", () => {
   const prepare = async (runId = "r1") => {
     const path = join(place.home, "run", runId);
-    const tmp = join(place.home, "bridle-agent-x");
+    const tmp = join(place.home, `bridle-${runId}`);
     await mkdir(join(path, "s"), { recursive: true });
     await writeFile(join(path, "s", "shim"), "");
     await chmod(join(path, "s"), 0o500);
@@ -208,18 +208,6 @@ describe("directories", () => {
     await mkdir(path);
     expect(await recover()).toMatchObject([{ state: "recovered", directories: [] }]);
     expect(existsSync(path)).toBe(true);
-  });
-
-  test("a temporary one that was made is removed under the run's name only, once that was planned", async () => {
-    const { tmp, line } = await prepare();
-    const plannedTmpDir = join(place.home, "bridle-r1");
-    await writeJournal(place, "r1", [admittedLine(place, "r1", { plannedTmpDir }), line]);
-    expect(await recover()).toMatchObject([{ directories: [{ state: "removed" }, { state: "left" }] }]);
-    expect(existsSync(tmp)).toBe(true);
-    await rename(tmp, plannedTmpDir);
-    const tmpDir = { ...line.tmpDir, path: plannedTmpDir };
-    await writeJournal(place, "r1", [admittedLine(place, "r1", { plannedTmpDir }), { ...line, tmpDir }]);
-    expect(await recover()).toMatchObject([{ directories: [{ state: "absent" }, { state: "removed" }] }]);
   });
 });
 
