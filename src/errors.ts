@@ -25,6 +25,8 @@ export const REFUSAL_CODES = {
   option_invalid: "an option has a value that cannot be used",
   resume_mismatch: "the session was recorded under other hooks or another directory",
   run_dir_unsafe: "the run directory would be reachable by the agent or is not ours",
+  run_dir_unavailable: "the run directory, or what a run keeps beside it, cannot be made or written",
+  receipts_unwritable: "the receipts of the run cannot be opened",
   run_home_unsafe: "the provider home holds a file that could disarm hooks",
   prompt_denied: "an agent_prompt hook denied the run",
   attestation_failed: "the provider did not show that our hooks, and only ours, are live",

@@ -86,11 +86,9 @@ function isInside(path: string, dir: string): boolean {
   return path === dir || path.startsWith(dir.endsWith(sep) ? dir : dir + sep);
 }
 
-/** Makes what is missing of the parent, each level 0700, and refuses one that others may write to. */
+/** Makes what is missing of the parent, each level 0700, and refuses one that others may write to. Rejects with the system's error when it cannot. */
 export async function prepareParent(parent: string): Promise<void> {
-  const made = await makeDirectories(parent).catch((error: Error) => {
-    throw refuseRunDirectory(`cannot make ${parent}: ${error.message}`, "pass a parent that is ours", error);
-  });
+  const made = await makeDirectories(parent);
   for (const dir of made.includes(parent) ? made : [parent]) await checkOwnDirectory(dir);
   if ((await realpath(parent)) !== parent) {
     throw refuseRunDirectory(`${parent} goes through a symlink`, "pass the real path");

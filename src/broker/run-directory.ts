@@ -14,6 +14,7 @@ import {
   realPathOfPlanned,
   refuseRunDirectory,
 } from "./run-directory-place.ts";
+import { orUnavailable, refuseUnavailable } from "./run-directory-unavailable.ts";
 import { SHIM_LAYOUT, SHIM_TEXT, SLOTS } from "./shim.ts";
 
 export interface RunDirectory {
@@ -44,7 +45,12 @@ export interface CreateRunDirectoryOptions {
   readonly env?: NodeJS.ProcessEnv;
 }
 
-/** Throws `AgentHooksRefused` `run_dir_unsafe`; nothing is left behind then but an empty parent. */
+const HINT = "set runDirParent or XDG_STATE_HOME to a folder that you may write, on a disk with space";
+
+/**
+ * Throws `AgentHooksRefused` `run_dir_unsafe`, or `run_dir_unavailable` when the file system does not let it be made; nothing is left behind
+ * then but an empty parent.
+ */
 export async function createRunDirectory({
   runId,
   cwd,
@@ -67,22 +73,25 @@ export async function createRunDirectory({
   const realParent = await realPathOfPlanned(parent ?? (await defaultParent(env)));
   const path = join(realParent, runId);
   await checkPlace({ path, cwd, forbidden, env });
-  await prepareParent(realParent);
-  await mkdir(path, { mode: 0o700 }).catch((error: unknown) => {
-    throw refuseRunDirectory(
-      `cannot make ${path}: ${String(error)}`,
-      "a run directory is never reused",
-      error,
-    );
+  return orUnavailable(path, HINT, async () => {
+    await prepareParent(realParent);
+    await mkdir(path, { mode: 0o700 }).catch((error: NodeJS.ErrnoException) => {
+      if (error.code !== "EEXIST") throw error;
+      throw refuseRunDirectory(
+        `cannot make ${path}: ${error.message}`,
+        "a run directory is never reused",
+        error,
+      );
+    });
+    try {
+      await checkOwnDirectory(path);
+      await fill(path);
+      return describe(path);
+    } catch (error) {
+      await removeTree(path);
+      throw error;
+    }
   });
-  try {
-    await checkOwnDirectory(path);
-    await fill(path);
-    return describe(path);
-  } catch (error) {
-    await removeTree(path);
-    throw error;
-  }
 }
 
 const execFileAsync = promisify(execFile);
@@ -99,7 +108,10 @@ async function fill(path: string): Promise<void> {
   const fifos = [join(path, requests), ...SLOTS.map((slot) => join(path, replies, slot))];
   // One process for all of them, and not the synchronous form: a supervisor of many runs must not stall for one.
   const fifosMade = makeFifos(fifos).catch((error: unknown) => {
-    throw refuseRunDirectory(`mkfifo failed: ${String(error)}`, "FIFOs are needed", error);
+    throw refuseUnavailable(path, String(error), {
+      hint: "a disk with space that holds FIFOs is needed",
+      cause: error,
+    });
   });
   const shimMade = createFile(join(path, shim), SHIM_TEXT, 0o500).then(() =>
     chmod(join(path, shimDir), 0o500),
@@ -123,7 +135,8 @@ function describe(path: string): RunDirectory {
     identities,
     changedQuickly: (slot) =>
       verifyIdentities(path, identities, slot === undefined ? quick : [...quick, join(replies, slot)]),
-    write: (relativePath, content, mode = 0o600) => writeInside(path, relativePath, content, mode),
+    write: (relativePath, content, mode = 0o600) =>
+      orUnavailable(join(path, relativePath), HINT, () => writeInside(path, relativePath, content, mode)),
     async remove() {
       const now = await lstat(path).catch((error: NodeJS.ErrnoException) => {
         if (error.code === "ENOENT") return undefined;

@@ -2,13 +2,17 @@
 // move to a folder of their own, of which the newest are kept.
 
 import { constants, type Stats } from "node:fs";
-import { lstat, mkdir, open, readdir, rename, rm } from "node:fs/promises";
+import { link, lstat, mkdir, open, readdir, rename, rm } from "node:fs/promises";
 import { basename, join } from "node:path";
+import { OWNER_PATTERN, ownerName, removeAbandoned } from "../exec/owner-name.ts";
 import { type JournalLine, parseJournal, type RunRecord } from "./record.ts";
+import { reach } from "./steps.ts";
 
 /** Ended journals that are kept, the newest; looked after at every 64th end of a run. */
 export const ENDED_KEPT = 256;
 const PRUNE_EVERY = 64;
+/** A lock of a journal that was not touched for this long belonged to a recoverer that is dead. */
+export const LOCK_STALE_MS = 20_000;
 /** A longer file is no journal of ours. */
 const MAX_BYTES = 4 * 1024 * 1024;
 
@@ -24,18 +28,28 @@ export function journalPath(stateDir: string, runId: string): string {
   return join(journalDirectory(stateDir), `${runId}.jsonl`);
 }
 
-/** Makes the file with its first line. Resolves when file and name are on the disk. Rejects when the folder is not ours alone. */
+/**
+ * Makes the file with its first line: whole or not at all, and never over another. Resolves when file and name are on the disk. Rejects when
+ * the folder is not ours alone.
+ */
 export async function createJournal(stateDir: string, runId: string, line: JournalLine): Promise<void> {
   const folder = journalDirectory(stateDir);
   await mkdir(folder, { recursive: true, mode: 0o700 });
   const problem = describeUntrusted(await lstat(folder), "directory");
   if (problem !== undefined) throw new Error(`${folder} ${problem}`);
-  const file = await open(journalPath(stateDir, runId), "wx", 0o600);
+  const unfinished = join(folder, `${runId}.${ownerName()}.new`);
   try {
-    await file.writeFile(encodeLine(line));
-    await file.datasync();
+    const file = await open(unfinished, "wx", 0o600);
+    try {
+      await file.writeFile(encodeLine(line));
+      await file.datasync();
+    } finally {
+      await file.close();
+    }
+    reach("journal_written", runId);
+    await nameJournal(unfinished, journalPath(stateDir, runId));
   } finally {
-    await file.close();
+    await rm(unfinished, { force: true });
   }
   const directory = await open(folder, constants.O_RDONLY);
   try {
@@ -45,7 +59,32 @@ export async function createJournal(stateDir: string, runId: string, line: Journ
   }
 }
 
-/** Appends one line in one write. With `durable` it resolves when the line is on the disk. */
+const UNFINISHED = new RegExp(`^[A-Za-z0-9_-]+\\.(${OWNER_PATTERN})\\.new$`);
+
+/** Removes the records that killed programs had begun: of runs that were never admitted. */
+export async function removeUnfinished(stateDir: string): Promise<void> {
+  await removeAbandoned(journalDirectory(stateDir), UNFINISHED);
+}
+
+/** Rejects with EEXIST when there is one of this name. */
+async function nameJournal(unfinished: string, path: string): Promise<void> {
+  try {
+    await link(unfinished, path);
+  } catch (error) {
+    const { code = "" } = error as NodeJS.ErrnoException;
+    if (!["EPERM", "ENOTSUP", "EOPNOTSUPP", "ENOSYS"].includes(code)) throw error;
+    // A file system without hard links. The name is a run's own id: nobody else makes it between these two.
+    const there = await lstat(path).catch(() => undefined);
+    if (there !== undefined)
+      throw Object.assign(new Error(`${path} exists`, { cause: error }), { code: "EEXIST" });
+    await rename(unfinished, path);
+  }
+}
+
+/**
+ * Appends one line in one write. With `durable` it resolves when the line is on the disk. A line that did not fit is taken back: what is
+ * there stays readable.
+ */
 export async function appendLine(
   stateDir: string,
   runId: string,
@@ -56,8 +95,12 @@ export async function appendLine(
   const file = await open(journalPath(stateDir, runId), flags);
   try {
     const bytes = Buffer.from(encodeLine(line));
+    const { size } = await file.stat();
     const { bytesWritten } = await file.write(bytes);
-    if (bytesWritten !== bytes.length) throw new Error("the line was written in part");
+    if (bytesWritten !== bytes.length) {
+      await file.truncate(size);
+      throw new Error("the line was written in part");
+    }
     if (durable) await file.datasync();
   } finally {
     await file.close();

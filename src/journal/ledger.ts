@@ -11,13 +11,14 @@ import type { Extinction } from "../spawn/result.ts";
 import type { RunScope } from "../spawn/run-scope.ts";
 import type { RunLayout } from "../spawn/set-up.ts";
 import type { Settlement } from "../spawn/settle.ts";
+import { planTmpDir } from "../spawn/tmp-dir.ts";
 import { ensureWatchdog, type WatchedRun } from "../watchdog/watchdog.ts";
 import { describeExitChain } from "./exit-chain.ts";
 import { appendLine, archiveJournal, createJournal } from "./file.ts";
 import { ownIdentity } from "./process-identity.ts";
 import type { DirectoryRecord, JournalLine } from "./record.ts";
 import { reach } from "./steps.ts";
-import { watchStopRequest } from "./stop-requests.ts";
+import { watchStopRequest, withdrawStop } from "./stop-requests.ts";
 
 export interface Ledger {
   /** agent_prompt has passed: from here agent_exit is owed. Resolves when that is on the disk. */
@@ -75,6 +76,7 @@ export function createLedger(scope: RunScope): Ledger {
               ? resolve(options.receiptsDir ?? join(stateDir, "receipts"), `${runId}.jsonl`)
               : null,
           plannedDirectory: join(parent, runId),
+          plannedTmpDir: await planTmpDir(options, runId),
           projectRoot: plan.projectRoot,
           hookPath: scope.hookPath,
           exitChain: describeExitChain(plan, redactor),
@@ -129,7 +131,10 @@ export function createLedger(scope: RunScope): Ledger {
       await append({ type: "ended", at: now(), by: "supervisor", outcome, reason, exitDelivery }, true);
       reach("ended", runId);
       await attempt("journal_unavailable", "an ended journal was left", async () => {
-        if (isKept) await archiveJournal(stateDir, runId);
+        if (!isKept) return;
+        await archiveJournal(stateDir, runId);
+        // One that came after the first, or too late to be seen.
+        await withdrawStop(stateDir, runId);
       });
       // What could not be ended stays with the watchdog, which tries again when this process is gone.
       if (extinction.survivors.length === 0)

@@ -67,6 +67,8 @@ const admitted = z.object({
   receiptPath: absolute.nullable(),
   /** Where the run directory is to be made; null when that could not be told yet. */
   plannedDirectory: absolute.nullable(),
+  /** Where the agent's temporary directory is to be made; null when that could not be told yet. */
+  plannedTmpDir: absolute.nullable(),
   projectRoot: absolute,
   /** PATH of the hooks. */
   hookPath: z.string(),

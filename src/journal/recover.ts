@@ -7,9 +7,17 @@ import { planOf, type RenderedHooks } from "../compiler/token.ts";
 import type { Provider } from "../profile/events.ts";
 import { stateDirectory } from "../receipts/writer.ts";
 import type { Extinction } from "../spawn/result.ts";
+import { clearRemains } from "./clear-remains.ts";
 import { type AgentFound, endLostTree } from "./end-lost-tree.ts";
 import { resolveExitChain } from "./exit-chain.ts";
-import { appendLine, archiveJournal, journalDirectory, readJournal, readJournals } from "./file.ts";
+import {
+  appendLine,
+  archiveJournal,
+  journalDirectory,
+  LOCK_STALE_MS,
+  readJournal,
+  readJournals,
+} from "./file.ts";
 import { noteRecovery } from "./note-recovery.ts";
 import { presenceOf } from "./process-identity.ts";
 import type { ExitDelivery, RunRecord } from "./record.ts";
@@ -55,9 +63,6 @@ export interface Recovery {
   readonly problems: readonly string[];
 }
 
-/** A lock that was not touched for this long belonged to a recoverer that is dead. */
-const LOCK_STALE_MS = 20_000;
-
 /**
  * Looks at every open journal. Where the supervisor is gone: ends what is left of the run, removes its directories, runs its agent_exit
  * chain with `recovered: true` and outcome `lost`, and closes the record. A chain that had been started is never run again.
@@ -86,6 +91,7 @@ export async function recoverRuns({
     );
     if (recovery !== undefined) reports.push(recovery);
   }
+  await clearRemains(stateDir, env, reports);
   return reports;
 }
 

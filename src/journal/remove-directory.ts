@@ -4,6 +4,8 @@ import type { Stats } from "node:fs";
 import { chmod, lstat, rm } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { SHIM_LAYOUT } from "../broker/shim.ts";
+import { isSafeParent } from "../exec/owner-name.ts";
+import { tmpDirName } from "../spawn/tmp-dir.ts";
 import type { DirectoryRecord, RunRecord } from "./record.ts";
 
 export interface CleanedDirectory {
@@ -16,10 +18,11 @@ export interface CleanedDirectory {
 
 /** The run directory and the agent's temporary directory. */
 export async function cleanDirectories({ admitted, prepared }: RunRecord): Promise<CleanedDirectory[]> {
+  const { runId, plannedDirectory, plannedTmpDir } = admitted;
   if (prepared !== undefined) {
     const { runDirectory, tmpDir } = prepared;
-    const isNamed = basename(runDirectory.path) === admitted.runId;
-    const isTemporary = basename(tmpDir.path).startsWith("bridle-agent-");
+    const isNamed = basename(runDirectory.path) === runId;
+    const isTemporary = basename(tmpDir.path) === tmpDirName(runId);
     return [
       isNamed
         ? await removeIfSame(runDirectory)
@@ -29,9 +32,16 @@ export async function cleanDirectories({ admitted, prepared }: RunRecord): Promi
         : { path: tmpDir.path, state: "left", reason: "is not named as Bridle names one" },
     ];
   }
-  const path = admitted.plannedDirectory;
-  if (path === null || basename(path) !== admitted.runId) return [];
-  return [await removePlanned(path)];
+  const cleaned: CleanedDirectory[] = [];
+  if (plannedDirectory !== null && basename(plannedDirectory) === runId)
+    cleaned.push(await removePlanned(plannedDirectory, isOurs));
+  if (plannedTmpDir !== null && basename(plannedTmpDir) === tmpDirName(runId))
+    cleaned.push(await removePlanned(plannedTmpDir, isSafeParent));
+  return cleaned;
+}
+
+function isOurs(stats: Stats): boolean {
+  return stats.isDirectory() && stats.uid === process.getuid?.() && (stats.mode & 0o022) === 0;
 }
 
 async function removeIfSame({ path, dev, ino }: DirectoryRecord): Promise<CleanedDirectory> {
@@ -41,13 +51,12 @@ async function removeIfSame({ path, dev, ino }: DirectoryRecord): Promise<Cleane
 }
 
 /**
- * One that was made and not written down: no agent ever ran, the name is the run's own id, and nobody else can write to the folder
+ * One that was made and not written down: no agent ever ran, the name is the run's own id, and nobody else can replace what is in the folder
  * around it.
  */
-async function removePlanned(path: string): Promise<CleanedDirectory> {
+async function removePlanned(path: string, isSafe: (parent: Stats) => boolean): Promise<CleanedDirectory> {
   const parent = await lstat(dirname(path)).catch(() => undefined); // then the directory is absent too
-  const isOurs = (stats: Stats) => stats.uid === process.getuid?.() && (stats.mode & 0o022) === 0;
-  if (parent !== undefined && !(parent.isDirectory() && isOurs(parent)))
+  if (parent !== undefined && !isSafe(parent))
     return { path, state: "left", reason: "its parent may be written by others" };
   return removeChecked(path, (now) => (isOurs(now) ? undefined : "belongs to somebody else"));
 }

@@ -3,8 +3,10 @@
 export const STEPS = [
   "before_prompt",
   "prompt_passed",
+  "journal_written",
   "admitted",
   "receipts_opened",
+  "temporary_directory_made",
   "run_directory_made",
   "prepared",
   "broker_opened",

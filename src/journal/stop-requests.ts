@@ -2,7 +2,7 @@
 // has runs. The supervisor stops the run itself, so that there is one agent_exit, with the outcome `interrupted`.
 
 import { existsSync, type FSWatcher, watch } from "node:fs";
-import { mkdir, rm, writeFile } from "node:fs/promises";
+import { mkdir, readdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { journalDirectory } from "./file.ts";
 
@@ -69,7 +69,12 @@ export async function requestStop(stateDir: string, runId: string): Promise<void
   await writeFile(join(folder, runId), "", { mode: 0o600 });
 }
 
-/** Takes back a request that nobody has seen. */
+/** Runs that somebody has asked to stop. */
+export async function listRequests(stateDir: string): Promise<string[]> {
+  return readdir(requestDirectory(stateDir)).catch(() => []); // nobody has ever asked
+}
+
+/** Takes back a request that nobody has seen, or that came too late. */
 export async function withdrawStop(stateDir: string, runId: string): Promise<void> {
   await rm(join(requestDirectory(stateDir), runId), { force: true });
 }

@@ -29,16 +29,19 @@ export async function stopRun(
   if (first === undefined) return "no_such_run";
   const { state } = await describeRun(first);
   if (state !== "running") return state;
-  await requestStop(stateDir, runId);
-  const until = performance.now() + timeoutMs;
-  for (;;) {
-    const now = await find();
-    const is = now === undefined ? "ended" : (await describeRun(now)).state;
-    if (is === "ended") return "stopped";
-    if (is !== "running" || performance.now() >= until) {
-      await withdrawStop(stateDir, runId);
-      return is === "running" ? "no_answer" : is;
+  try {
+    await requestStop(stateDir, runId);
+    const until = performance.now() + timeoutMs;
+    for (;;) {
+      const now = await find();
+      const is = now === undefined ? "ended" : (await describeRun(now)).state;
+      if (is === "ended") return "stopped";
+      if (is !== "running") return is;
+      if (performance.now() >= until) return "no_answer";
+      await delay(POLL_MS);
     }
-    await delay(POLL_MS);
+  } finally {
+    // Also when it was stopped: of two requests at once the supervisor sees one.
+    await withdrawStop(stateDir, runId);
   }
 }

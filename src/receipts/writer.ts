@@ -4,6 +4,7 @@
 import { type FileHandle, open } from "node:fs/promises";
 import { homedir } from "node:os";
 import { isAbsolute, join } from "node:path";
+import { AgentHooksRefused } from "../errors.ts";
 import { makeDirectories } from "../make-directories.ts";
 import type { Redactor } from "../redaction/redactor.ts";
 import type { ReceiptLine, ReceiptSink, StampedReceipt } from "./receipt.ts";
@@ -27,6 +28,7 @@ export function stateDirectory(env: NodeJS.ProcessEnv = process.env): string {
   );
 }
 
+/** @throws AgentHooksRefused `receipts_unwritable`, naming the file, when it cannot be made. */
 export async function createReceiptWriter({
   runId,
   redactor,
@@ -39,13 +41,25 @@ export async function createReceiptWriter({
   directory?: string | undefined;
 }): Promise<ReceiptWriter> {
   if (sink !== undefined) return createSinkWriter(runId, redactor, sink, undefined);
-  await makeDirectories(directory);
   const path = join(directory, `${runId}.jsonl`);
-  const file: FileHandle = await open(path, "ax", 0o600);
+  const file = await openReceipts(directory, path);
   const write = async (line: StampedReceipt) => {
     await file.appendFile(`${JSON.stringify(line)}\n`);
   };
   return createSinkWriter(runId, redactor, write, path, () => file.close());
+}
+
+async function openReceipts(directory: string, path: string): Promise<FileHandle> {
+  try {
+    await makeDirectories(directory);
+    return await open(path, "ax", 0o600);
+  } catch (cause) {
+    const message = `${path} cannot be made: ${(cause as Error).message}`;
+    const hint = "set receiptsDir to a folder that you may write, or pass a receiptSink";
+    throw new AgentHooksRefused([{ code: "receipts_unwritable", path: "receiptsDir", message, hint }], {
+      cause,
+    });
+  }
 }
 
 function createSinkWriter(

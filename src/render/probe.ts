@@ -6,12 +6,21 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { execa } from "execa";
 import { AgentHooksRefused, type RefusalCode } from "../errors.ts";
+import { OWNER_PATTERN, ownerName, removeAbandoned } from "../exec/owner-name.ts";
 import type { Provider } from "../profile/events.ts";
 import { binaryKind } from "../trust/native-binary.ts";
 import type { ProbeOptions } from "./provider.ts";
 
 /** What each says of itself beside its version (docs/providers/claude.md C-46, docs/providers/codex.md X-54). */
 const NAMES: Readonly<Record<Provider, RegExp>> = { claude: /claude code/i, codex: /codex/i };
+
+const PREFIX = "bridle-probe-";
+const PROBE = new RegExp(`^${PREFIX}(${OWNER_PATTERN})-\\w+$`);
+
+/** The homes that killed programs have left. Never rejects. */
+export async function removeAbandonedProbes(folder = tmpdir()): Promise<void> {
+  await removeAbandoned(folder, PROBE);
+}
 
 /** Longest wait for `--version`. */
 const PROBE_TIMEOUT_MS = 20_000;
@@ -44,7 +53,8 @@ export async function probeVersion(
       "pass the native binary",
     );
   }
-  const home = await mkdtemp(join(tmpdir(), "bridle-probe-")).catch((cause: Error) => {
+  await removeAbandonedProbes();
+  const home = await mkdtemp(join(tmpdir(), `${PREFIX}${ownerName()}-`)).catch((cause: Error) => {
     const hint = "set TMPDIR to a folder that is there and that you may write";
     throw new AgentHooksRefused([{ code: "option_invalid", path: "TMPDIR", message: cause.message, hint }], {
       cause,

@@ -1,7 +1,6 @@
 // What the steps of one run share: made once, before agent_prompt.
 
 import { randomUUID } from "node:crypto";
-import { tmpdir } from "node:os";
 import type { HookPlan } from "../compiler/plan.ts";
 import { pathOutside } from "../compiler/resolve-command.ts";
 import { listWarnings } from "../compiler/warnings.ts";
@@ -18,6 +17,7 @@ import type { NamespaceRecipe } from "./namespace-recipe.ts";
 import type { SpawnOptions } from "./options.ts";
 import { type BufferedReceipts, bufferReceipts } from "./receipt-buffer.ts";
 import type { StopCause } from "./settle.ts";
+import { temporaryFolder } from "./tmp-dir.ts";
 
 export interface RunScope {
   readonly plan: HookPlan;
@@ -52,7 +52,7 @@ export function createScope(
     env: { ...env, ...options.env },
     values: [...(options.secrets ?? []), ...entrySecrets(plan), ...serverSecrets(options.mcpServers)],
   });
-  const temp = options.env?.TMPDIR ?? env.TMPDIR ?? tmpdir();
+  const temp = temporaryFolder(options);
   const writable = [options.cwd, runOptions.cwd, ...(options.addDirs ?? []), temp];
   const receipts = bufferReceipts();
   const ender: RunScope["ender"] = { end: () => {}, isEnding: () => false };

@@ -1,10 +1,11 @@
 // Lays out one run on disk: run directory, provider home, rendered files, environment. Everything it makes is undone by `remove`.
 
-import { chmod, mkdir, mkdtemp, readFile, realpath, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { chmod, mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { createRunDirectory, type RunDirectory } from "../broker/run-directory.ts";
+import { orUnavailable } from "../broker/run-directory-unavailable.ts";
 import type { HookPlan } from "../compiler/plan.ts";
+import { reach } from "../journal/steps.ts";
 import { makeDirectories } from "../make-directories.ts";
 import { stateDirectory } from "../receipts/writer.ts";
 import type { ProviderAdapter, RenderedRun, RunContext, RunOptions } from "../render/provider.ts";
@@ -13,6 +14,7 @@ import { type AgentEnvironment, buildAgentEnvironment, nestMarker } from "./envi
 import { prepareProviderHome } from "./home.ts";
 import type { SpawnOptions } from "./options.ts";
 import { loadSession, sessionsDirectory } from "./session-record.ts";
+import { makeTmpDir, temporaryFolder } from "./tmp-dir.ts";
 
 export interface RunLayout {
   readonly runDirectory: RunDirectory;
@@ -33,6 +35,9 @@ export interface SetUpOptions {
   readonly marker: string;
 }
 
+const HOME_HINT = "set XDG_STATE_HOME to a folder that you may write, on a disk with space";
+
+/** @throws AgentHooksRefused `run_dir_unsafe`, `run_dir_unavailable`, `run_home_unsafe`, `resume_mismatch`. */
 export async function setUpRun({
   plan,
   adapter,
@@ -44,7 +49,7 @@ export async function setUpRun({
 }: SetUpOptions): Promise<RunLayout> {
   const env = options.baseEnv ?? process.env;
   const stateDir = stateDirectory(env);
-  const temp = options.env?.TMPDIR ?? env.TMPDIR ?? tmpdir();
+  const temp = temporaryFolder(options);
   const { cwd } = runOptions;
   const home = await chooseHome({ plan, options, cwd, runId, stateDir });
   const scanned = scanAmbient({
@@ -55,25 +60,30 @@ export async function setUpRun({
     wantsInstructions: (options.admit?.instructions ?? "project") === "project",
   });
   scanned.catch(() => {}); // awaited below; a failure before that must not be reported as unhandled
-  const tmpDir = await realpath(await mkdtemp(join(temp, "bridle-agent-")));
+  const tmpDir = await orUnavailable(temp, "set TMPDIR to a folder that you may write", () =>
+    makeTmpDir(options, runId),
+  );
   const undo: (() => Promise<unknown>)[] = [() => rm(tmpDir, { recursive: true, force: true })];
   const remove = async () => {
     for (const step of undo.reverse()) await step();
     undo.length = 0;
   };
   try {
+    reach("temporary_directory_made", runId);
     const parent = options.runDirParent === undefined ? {} : { parent: options.runDirParent };
     // A sandboxed agent may write below the TMPDIR it is given, which need not be ours.
     const forbidden = [...(options.addDirs ?? []), temp];
     const runDirectory = await createRunDirectory({ runId, cwd, forbidden, env, ...parent });
     undo.push(() => runDirectory.remove());
     const providerHome = home ?? join(runDirectory.path, "home");
-    await prepareProviderHome({
-      provider: plan.provider,
-      path: providerHome,
-      configHome: runOptions.configHome ?? "user",
-      env,
-    });
+    await orUnavailable(providerHome, HOME_HINT, () =>
+      prepareProviderHome({
+        provider: plan.provider,
+        path: providerHome,
+        configHome: runOptions.configHome ?? "user",
+        env,
+      }),
+    );
     const ambient = await scanned;
     const instructions = ambient.instructions === undefined ? {} : { instructions: ambient.instructions };
     const { narrowingRules } = ambient;
@@ -90,7 +100,9 @@ export async function setUpRun({
       marker: nestMarker(env, marker),
     };
     const rendered = adapter.materialise(plan, context);
-    await writeFiles(runDirectory, rendered, providerHome, home === undefined);
+    await orUnavailable(providerHome, HOME_HINT, () =>
+      writeFiles(runDirectory, rendered, providerHome, home === undefined),
+    );
     const environment = buildAgentEnvironment({
       base: env,
       credentialNames: adapter.credentialEnv,
@@ -126,7 +138,7 @@ async function chooseHome({
   }
   if (keepSession !== true) return undefined;
   const home = join(sessionsDirectory(stateDir), `home-${runId}`);
-  await makeDirectories(home);
+  await orUnavailable(home, HOME_HINT, () => makeDirectories(home));
   return home;
 }
 

@@ -50,8 +50,8 @@ import { watchTools } from "./watch-tools.ts";
  * @throws AgentHooksRefused
  * - before any process and without a trace: `token_forged`, `option_invalid`, `deadline_invalid`, `argument_conflict`,
  *   `provider_changed`, `command_changed`, `platform_unsupported`, `workspace_busy`, `prompt_denied`;
- * - after `agent_prompt` passed, with `agent_exit` fired (outcome `refused`) and everything removed: `run_dir_unsafe`,
- *   `run_home_unsafe`, `resume_mismatch`, `config_home_busy`, `provider_changed`, `provider_policy`, `attestation_failed`,
+ * - after `agent_prompt` passed, with `agent_exit` fired (outcome `refused`) and everything removed: `receipts_unwritable`,
+ *   `run_dir_unsafe`, `run_dir_unavailable`, `run_home_unsafe`, `resume_mismatch`, `config_home_busy`, `provider_changed`, `provider_policy`, `attestation_failed`,
  *   `provider_unsupported`;
  * - at either time `supervisor_stopping`; outcome `interrupted` when `agent_exit` fires.
  * @example

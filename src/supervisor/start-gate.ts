@@ -8,7 +8,7 @@ import { homedir } from "node:os";
 import { join } from "node:path";
 import { refuseIfAny } from "../errors.ts";
 import type { Provider } from "../profile/events.ts";
-import { TurnNotCome, takeTurn } from "./take-turn.ts";
+import { removeStaleLocks, TurnNotCome, takeTurn } from "./take-turn.ts";
 
 /** `auto`: starts that share the user's claude home or codex login take turns. `off`: they do not. */
 export type StartGate = "auto" | "off";
@@ -47,7 +47,7 @@ export async function passStartGate<Started>(
   if (shared === undefined) return start();
   const name = createHash("sha256").update(shared).digest("hex").slice(0, 32);
   const release = await takeTurn({
-    path: join(stateDir, "starts", name),
+    path: join(gateDirectory(stateDir), name),
     waitMs,
     restMs: REST_MS,
     signal,
@@ -62,6 +62,15 @@ export async function passStartGate<Started>(
   } finally {
     await release();
   }
+}
+
+/** Removes the gates that dead programs have held. Never rejects. */
+export async function removeStaleGates(stateDir: string): Promise<void> {
+  await removeStaleLocks(gateDirectory(stateDir));
+}
+
+function gateDirectory(stateDir: string): string {
+  return join(stateDir, "starts");
 }
 
 /** Real path of what the starts share; undefined: nothing. */

@@ -1,8 +1,8 @@
 // One holder at a time, of this process and of all others of the user: first come, first served within the process, by a lock file beyond
 // it. A holder that died is out after five seconds.
 
-import { mkdir } from "node:fs/promises";
-import { dirname } from "node:path";
+import { mkdir, readdir } from "node:fs/promises";
+import { dirname, join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import lockfile from "proper-lockfile";
 
@@ -78,6 +78,28 @@ async function takeLock(path: string, waitMs: number, signal: AbortSignal): Prom
     }
     if (performance.now() >= until) throw new TurnNotCome(`${path}.lock was held for ${waitMs} ms`);
     await delay(POLL_MS, undefined, { signal }).catch(() => {});
+  }
+}
+
+/**
+ * Removes the locks of holders that died, as the next holder of each would: takes it and gives it back. One that may be held stays.
+ * Never rejects.
+ */
+export async function removeStaleLocks(
+  folder: string,
+  {
+    staleMs = STALE_MS,
+    isWanted = () => true,
+  }: { staleMs?: number /** Of what it locks. */; isWanted?: (path: string) => boolean } = {},
+): Promise<void> {
+  const names = await readdir(folder).catch(() => []); // no folder, no locks
+  for (const name of names) {
+    const path = join(folder, name.slice(0, -".lock".length));
+    if (!name.endsWith(".lock") || !isWanted(path)) continue;
+    await lockfile
+      .lock(path, { realpath: false, stale: staleMs, retries: 0, onCompromised: () => {} })
+      .then((unlock) => unlock())
+      .catch(() => {}); // held, or given back meanwhile
   }
 }
 

@@ -6,12 +6,13 @@ import { readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
 import { AgentHooksRefused, type Issue } from "../errors.ts";
+import { OWNER_PATTERN, ownerName, removeAbandoned } from "../exec/owner-name.ts";
 import { findByMarker, startTimeOf } from "../exec/sweep.ts";
 import { endedDirectory, journalPath, readJournal } from "../journal/file.ts";
 import { ownIdentity, presenceOf } from "../journal/process-identity.ts";
 import { processIdentity } from "../journal/record.ts";
 import { RUN_MARKER } from "../spawn/environment.ts";
-import { takeTurn } from "./take-turn.ts";
+import { removeStaleLocks, takeTurn } from "./take-turn.ts";
 
 /** `exclusive`: no other run may be in the same working directory. `shared`: any but an exclusive one may. */
 export type WorkspaceUse = "exclusive" | "shared";
@@ -59,7 +60,7 @@ export async function claimWorkspace({
   signal: AbortSignal;
 }): Promise<WorkspaceClaim> {
   const name = createHash("sha256").update(cwd).digest("hex").slice(0, 32);
-  const folder = join(stateDir, "workspaces");
+  const folder = workspaceDirectory(stateDir);
   const path = join(folder, `${name}.${runId}.json`);
   const entry: Entry = { runId, use, cwd, supervisor: ownIdentity() };
   let isReleased = false;
@@ -97,9 +98,45 @@ export async function claimWorkspace({
 }
 
 async function writeEntry(path: string, entry: Entry): Promise<void> {
-  const written = `${path}.new`;
-  await writeFile(written, JSON.stringify(entry), { mode: 0o600 });
-  await rename(written, path);
+  const written = `${path}.${ownerName()}.new`;
+  try {
+    await writeFile(written, JSON.stringify(entry), { mode: 0o600 });
+    await rename(written, path);
+  } catch (error) {
+    await rm(written, { force: true });
+    throw error;
+  }
+}
+
+const UNFINISHED = new RegExp(`^[0-9a-f]{32}\\.[A-Za-z0-9_-]+\\.json\\.(${OWNER_PATTERN})\\.new$`);
+
+/**
+ * Removes the entries of runs that nobody supervises and of which nothing is left. Never rejects: what stays does not count either, and is
+ * tried again the next time.
+ *
+ * @param settled runs of which somebody knows that they are gone, wherever they ran.
+ */
+export async function removeDeadEntries(stateDir: string, settled: ReadonlySet<string>): Promise<void> {
+  const folder = workspaceDirectory(stateDir);
+  const names = await readdir(folder).catch(() => []); // no folder, no entries
+  for (const file of names) {
+    if (!file.endsWith(".json")) continue;
+    const path = join(folder, file);
+    try {
+      const entry = entrySchema.parse(JSON.parse(await readFile(path, "utf8")));
+      if (!file.endsWith(`.${entry.runId}.json`)) continue;
+      if (settled.has(entry.runId) || (await describeHolder(stateDir, entry)) === undefined)
+        await rm(path, { force: true });
+    } catch {
+      // Released meanwhile, or no entry: claimWorkspace says so.
+    }
+  }
+  await removeAbandoned(folder, UNFINISHED);
+  await removeStaleLocks(folder);
+}
+
+function workspaceDirectory(stateDir: string): string {
+  return join(stateDir, "workspaces");
 }
 
 interface Other {

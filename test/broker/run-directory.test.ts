@@ -164,9 +164,9 @@ describe("a file written into it", () => {
   it("never replaces another, nor follows a symlink", async () => {
     const { path, write } = await create();
     await write("a", "1");
-    await expect(write("a", "2")).rejects.toMatchObject({ code: "EEXIST" });
+    await expect(write("a", "2")).rejects.toMatchObject({ cause: { code: "EEXIST" } });
     await symlink(join(cwd, "target"), join(path, "link"));
-    await expect(write("link", "2")).rejects.toMatchObject({ code: "EEXIST" });
+    await expect(write("link", "2")).rejects.toMatchObject({ cause: { code: "EEXIST" } });
     await symlink(cwd, join(path, "folder"));
     await expectRefused(write("folder/x", "2"), /symlink/);
     expect(await readdir(cwd)).toEqual([]);

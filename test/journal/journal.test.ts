@@ -1,10 +1,11 @@
 // What a run writes down while it lives, who can see it, and how another process asks it to stop.
 
-import { existsSync, lstatSync, readdirSync, readFileSync } from "node:fs";
+import { existsSync, lstatSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { chmod, mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { listRuns, stopRun } from "../../src/index.ts";
+import { listenToSteps } from "../../src/journal/steps.ts";
 import { requestDirectory } from "../../src/journal/stop-requests.ts";
 import { makePlace, type Place } from "../spawn/support.ts";
 import * as fakes from "../testkit/support.ts";
@@ -179,6 +180,35 @@ describe("a request to stop", () => {
     expect(found).toBe("stopped");
     expect(result).toMatchObject({ outcome: "interrupted", reason: "bridle stop" });
     expect(seen.exits).toEqual(["interrupted"]);
+    expect(readdirSync(requestDirectory(stateDirOf(place)))).toEqual([]);
+  });
+
+  test("by three at once ends the run once, and leaves no request behind", async () => {
+    const { found, seen } = await during((runId) => Promise.all([stop(runId), stop(runId), stop(runId)]));
+    expect(found).toEqual(["stopped", "stopped", "stopped"]);
+    expect(seen.exits).toEqual(["interrupted"]);
+    expect(readdirSync(requestDirectory(stateDirOf(place)))).toEqual([]);
+  });
+
+  test.each(["exit_started", "ended"])("that comes at the step %s leaves with the run", async (when) => {
+    let asked = 0;
+    listenToSteps((step, runId) => {
+      if (step !== when) return;
+      asked += 1;
+      writeFileSync(join(requestDirectory(stateDirOf(place)), runId), "");
+    });
+    const { result } = await play();
+    listenToSteps(() => {});
+    expect([asked, result.outcome]).toEqual([1, "success"]);
+    expect(readdirSync(requestDirectory(stateDirOf(place)))).toEqual([]);
+  });
+
+  test("whose asker sees the end is taken back", async () => {
+    const { starting } = await fakes.start(place, { provider: "claude", script: HANG });
+    const run = await starting;
+    // The run ends by itself before its supervisor sees the request.
+    const [answer] = await Promise.all([stop(run.id), run.stop()]);
+    expect(answer).toBe("stopped");
     expect(readdirSync(requestDirectory(stateDirOf(place)))).toEqual([]);
   });
 

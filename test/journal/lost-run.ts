@@ -5,6 +5,7 @@ import { randomUUID } from "node:crypto";
 import { lstatSync } from "node:fs";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { ownerName } from "../../src/exec/owner-name.ts";
 import { startTimeOf } from "../../src/exec/sweep.ts";
 import { ownIdentity } from "../../src/journal/process-identity.ts";
 import type { Admitted, ExitHook, JournalLine, StartedLine } from "../../src/journal/record.ts";
@@ -15,6 +16,9 @@ import { journalsOf } from "./support.ts";
 
 /** This process's pid with another start time: it was another process. */
 export const goneSupervisor = () => ({ ...ownIdentity(), startTime: "1" });
+
+/** A name's owner that was this process's pid before: dead. */
+export const deadOwner = () => ownerName().replace(/^\d+-\d+/, `${process.pid}-1`);
 
 /** Of this test file alone: recovery ends whatever carries a marker, also in tests that run beside it. */
 export const markerOf = (runId: string) => `${runId}-${UNIQUE}`;
@@ -35,6 +39,7 @@ export function admittedLine(place: Place, runId: string, changes: Partial<Admit
     hooks: 1,
     receiptPath: null,
     plannedDirectory: null,
+    plannedTmpDir: null,
     projectRoot: place.cwd,
     hookPath: "/usr/bin:/bin",
     exitChain: [],

@@ -119,7 +119,7 @@ describe("processes", () => {
 describe("directories", () => {
   const prepare = async (runId = "r1") => {
     const path = join(place.home, "run", runId);
-    const tmp = join(place.home, "bridle-agent-x");
+    const tmp = join(place.home, `bridle-${runId}`);
     await mkdir(join(path, "s"), { recursive: true });
     await writeFile(join(path, "s", "shim"), "");
     await chmod(join(path, "s"), 0o500);
@@ -166,6 +166,48 @@ describe("directories", () => {
     chmodSync(join(place.home, "run"), 0o700);
     await writeJournal(place, "r1", [line]);
     expect(await recover()).toMatchObject([{ directories: [{ state: "removed" }] }]);
+  });
+
+  /** A run that died between the making of its temporary directory and `prepared`. */
+  const planTmp = async (name = "bridle-r1") => {
+    const parent = join(place.home, "tmp");
+    const path = join(parent, name);
+    await mkdir(parent, { mode: 0o700 });
+    await writeJournal(place, "r1", [admittedLine(place, "r1", { plannedTmpDir: path })]);
+    return { parent, path };
+  };
+
+  test.each([
+    [0o700, "removed"],
+    [0o1777, "removed"],
+    [0o777, "left"],
+  ])("a temporary one that was planned, in a folder of mode %o, is %s", async (mode, state) => {
+    const { parent, path } = await planTmp();
+    await mkdir(join(path, "below"), { recursive: true });
+    chmodSync(parent, mode);
+    expect(await recover()).toMatchObject([{ directories: [{ path, state }] }]);
+    expect(existsSync(path)).toBe(state === "left");
+  });
+
+  test("a temporary one that is a link by now is left", async () => {
+    const { path } = await planTmp();
+    await symlink(place.cwd, path);
+    expect(await recover()).toMatchObject([{ directories: [{ state: "left", reason: "is no directory" }] }]);
+    expect(existsSync(place.cwd)).toBe(true);
+  });
+
+  test("a temporary one that others may write to is left", async () => {
+    const { path } = await planTmp();
+    await mkdir(path);
+    chmodSync(path, 0o777);
+    expect(await recover()).toMatchObject([{ directories: [{ state: "left" }] }]);
+  });
+
+  test("a temporary one that is not named for the run is not looked at", async () => {
+    const { path } = await planTmp("bridle-r2");
+    await mkdir(path);
+    expect(await recover()).toMatchObject([{ state: "recovered", directories: [] }]);
+    expect(existsSync(path)).toBe(true);
   });
 });
 

@@ -60,7 +60,7 @@ const orders = JSON.parse(process.argv[2]);
 const { compileAgentHooks, spawnAgent } = await import(orders.dist + "/index.js");
 const { listenToSteps } = await import(orders.dist + "/journal/steps.js");
 const say = (line) => process.stdout.write(JSON.stringify(line) + "\\n");
-const env = { PATH: process.env.PATH, HOME: orders.home };
+const env = { PATH: process.env.PATH, HOME: orders.home, TMPDIR: process.env.TMPDIR };
 const exitHook = orders.isFunction
   ? { type: "function", handler: ({ outcome, recovered }) => void appendFileSync(orders.exits, outcome + " " + recovered + "\\n") }
   : { type: "command", command: [process.execPath, orders.home + "/note-exit.mjs", orders.exits] };
@@ -145,6 +145,7 @@ export async function startSupervisor(
     binary,
     (await readFile(binary, "utf8")).replace("\nimport ", `\n${START_CHILDREN}import `),
   );
+  await mkdir(temporaryOf(place), { recursive: true });
   const program = join(place.home, "supervisor.mjs");
   await writeFile(program, PROGRAM);
   await writeFile(join(place.home, "note-exit.mjs"), NOTE_EXIT);
@@ -158,7 +159,7 @@ export async function startSupervisor(
   };
   const child = spawn(process.execPath, [program, JSON.stringify(all)], {
     stdio: ["ignore", "pipe", "pipe"],
-    env: { ...place.env },
+    env: { ...place.env, TMPDIR: temporaryOf(place) },
   });
   const said: Record<string, unknown>[] = [];
   let rest = "";
@@ -192,6 +193,7 @@ export async function startSupervisor(
 
 export const stateDirOf = (place: Place) => join(place.home, ".local", "state", "bridle");
 export const journalsOf = (place: Place) => join(stateDirOf(place), "journal");
+export const temporaryOf = (place: Place) => join(place.home, "tmp");
 export const exitsFile = (place: Place) => join(place.home, "exits");
 
 /** Starts of the exit hook: `outcome recovered` each. */
@@ -236,6 +238,12 @@ export function killRest(place: Place): void {
 export async function expectNothingLeft(place: Place): Promise<void> {
   expect(livingOf(place)).toEqual([]);
   expect(await leftovers(place)).toEqual([]);
+  const folders = [temporaryOf(place), join(stateDirOf(place), "workspaces")];
+  const names = folders.flatMap((folder) => (existsSync(folder) ? readdirSync(folder) : []));
+  // A lock can belong to a living program until it is old.
+  expect(names.filter((name) => !name.endsWith(".lock"))).toEqual([]);
+  const journals = existsSync(journalsOf(place)) ? readdirSync(journalsOf(place)) : [];
+  expect(journals.filter((name) => !["ended", "stop"].includes(name))).toEqual([]);
 }
 
 /** Living watchdogs of one supervisor. */

@@ -51,7 +51,21 @@ test("the folder made for it can be entered by its owner alone", async () => {
 
 test("a file of the same run is never written over", async () => {
   await writeToFile("once", [warning("x")]);
-  await expect(writeToFile("once", [warning("y")])).rejects.toMatchObject({ code: "EEXIST" });
+  await expect(writeToFile("once", [warning("y")])).rejects.toMatchObject({ cause: { code: "EEXIST" } });
+});
+
+test("a file that cannot be made is refused with its name and the cause", async () => {
+  const { path: file } = await writeToFile("file", [warning("x")]);
+  const directory = join(file, "below");
+  await expect(createReceiptWriter({ runId: "r", redactor, directory })).rejects.toMatchObject({
+    issues: [
+      {
+        code: "receipts_unwritable",
+        path: "receiptsDir",
+        message: expect.stringMatching(new RegExp(`^${directory}/r\\.jsonl .*ENOTDIR`)),
+      },
+    ],
+  });
 });
 
 test("a secret in a line is gone", async () => {

@@ -1,11 +1,15 @@
 // What a binary says of itself must be of the provider it is taken for.
 
-import { chmod, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { existsSync, readdirSync } from "node:fs";
+import { chmod, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { ownerName } from "../../src/exec/owner-name.ts";
+import { recoverRuns } from "../../src/index.ts";
 import { probeVersion } from "../../src/render/probe.ts";
 import { FAKE_PROVIDER_MARK } from "../../src/trust/native-binary.ts";
+import { deadOwner } from "../journal/lost-run.ts";
 
 let folder: string;
 beforeEach(async () => {
@@ -39,6 +43,28 @@ test.each([
   await expect(probeVersion(provider, await saying(words), { isNamed: true })).rejects.toMatchObject({
     issues: [{ code: "provider_unsupported", path: "binary", message: expect.stringContaining(words) }],
   });
+});
+
+test("the home of a probe is named for its process, goes with it, and one that was left goes too", async () => {
+  const names = join(folder, "names");
+  const path = await saying("codex-cli 1.0.0");
+  const told = `require("node:fs").writeFileSync(${JSON.stringify(names)}, process.env.HOME);`;
+  await writeFile(path, (await readFile(path, "utf8")).replace("console", `${told}console`));
+  const abandoned = join(tmpdir(), `bridle-probe-${deadOwner()}-Ab3xYz`);
+  await mkdir(abandoned);
+  await probeVersion("codex", path, { isNamed: true });
+  const home = await readFile(names, "utf8");
+  expect(home).toContain(`${tmpdir()}/bridle-probe-${ownerName()}-`);
+  expect([home, abandoned].map((it) => existsSync(it))).toEqual([false, false]);
+});
+
+test("recovery removes the homes of killed probes, and no others", async () => {
+  const env = { HOME: folder, TMPDIR: folder };
+  for (const owner of [deadOwner(), ownerName()]) await mkdir(join(folder, `bridle-probe-${owner}-Ab3xYz`));
+  await mkdir(join(folder, "bridle-probe-of-somebody-else"));
+  await recoverRuns({ env });
+  const left = readdirSync(folder).filter((name) => name.startsWith("bridle-probe-"));
+  expect(left.sort()).toEqual([`bridle-probe-${ownerName()}-Ab3xYz`, "bridle-probe-of-somebody-else"].sort());
 });
 
 test("a temporary folder that is not there is named", async () => {

@@ -21,6 +21,8 @@ export type CaseVerdict = "holds" | "refused" | "fails" | "unclear";
 /** Refusals that speak of the place a case is played in, not of the CLI. */
 const SURROUNDINGS: readonly string[] = [
   "run_dir_unsafe",
+  "run_dir_unavailable",
+  "receipts_unwritable",
   "run_home_unsafe",
   "platform_unsupported",
   "option_invalid",

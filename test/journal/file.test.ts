@@ -1,0 +1,130 @@
+// A record is there whole or not at all, whatever happens while it is written.
+
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { type FileHandle, mkdir, open, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { ownerName } from "../../src/exec/owner-name.ts";
+import { listRuns, recoverRuns } from "../../src/index.ts";
+import { appendLine, createJournal, journalPath, readJournal } from "../../src/journal/file.ts";
+import { makePlace, type Place } from "../spawn/support.ts";
+import * as fakes from "../testkit/support.ts";
+import { admittedLine, deadOwner } from "./lost-run.ts";
+import { journalsOf, stateDirOf } from "./support.ts";
+
+let linkFailure: string | undefined;
+vi.mock("node:fs/promises", async (load) => {
+  const real = await load<typeof import("node:fs/promises")>();
+  return {
+    ...real,
+    link: (...given: Parameters<typeof real.link>) =>
+      linkFailure === undefined
+        ? real.link(...given)
+        : Promise.reject(Object.assign(new Error(linkFailure), { code: linkFailure })),
+  };
+});
+
+let place: Place;
+let handles: FileHandle;
+beforeEach(async () => {
+  place = await makePlace();
+  linkFailure = undefined;
+  const file = await open(process.execPath);
+  handles = Object.getPrototypeOf(file) as FileHandle;
+  await file.close();
+});
+afterEach(async () => {
+  vi.restoreAllMocks();
+  await place.remove();
+});
+
+const create = (runId = "r1") => createJournal(stateDirOf(place), runId, admittedLine(place, runId));
+const names = () => readdirSync(journalsOf(place));
+const read = async () => (await readJournal(journalPath(stateDirOf(place), "r1")))?.record;
+const diskFull = () => Object.assign(new Error("ENOSPC: no space left on device, write"), { code: "ENOSPC" });
+
+describe("a new record", () => {
+  test("is the only file, and readable", async () => {
+    await create();
+    expect(names()).toEqual(["r1.jsonl"]);
+    expect(await read()).toMatchObject({ admitted: { runId: "r1" } });
+  });
+
+  test.each(["writeFile", "datasync"] as const)("whose %s fails leaves nothing", async (step) => {
+    vi.spyOn(handles, step).mockRejectedValueOnce(diskFull());
+    await expect(create()).rejects.toMatchObject({ code: "ENOSPC" });
+    expect(names()).toEqual([]);
+  });
+
+  test("has no name before it is written", async () => {
+    let then: string[] = [];
+    vi.spyOn(handles, "datasync").mockImplementationOnce(async () => {
+      then = names();
+    });
+    await create();
+    expect(then).toEqual([`r1.${ownerName()}.new`]);
+  });
+
+  test.each([undefined, "EPERM", "ENOTSUP"])("never takes another's place (link: %s)", async (failure) => {
+    await create();
+    const before = readFileSync(journalPath(stateDirOf(place), "r1"), "utf8");
+    linkFailure = failure;
+    await expect(create()).rejects.toMatchObject({ code: "EEXIST" });
+    expect(names()).toEqual(["r1.jsonl"]);
+    expect(readFileSync(journalPath(stateDirOf(place), "r1"), "utf8")).toBe(before);
+  });
+
+  test("is made on a file system without hard links", async () => {
+    linkFailure = "EPERM";
+    await create();
+    expect(names()).toEqual(["r1.jsonl"]);
+  });
+
+  test("that cannot be written on a full disk is a warning, and no record", async () => {
+    vi.spyOn(handles, "datasync").mockRejectedValueOnce(diskFull());
+    const { result } = await fakes.play(place, { provider: "claude", script: { steps: [{ text: "x" }] } });
+    expect(result).toMatchObject({ outcome: "success" });
+    expect(result.warnings).toContainEqual({
+      code: "journal_unavailable",
+      message: expect.stringContaining("ENOSPC"),
+    });
+    expect(names().filter((name) => name.includes(result.runId))).toEqual([]);
+  });
+});
+
+describe("a line", () => {
+  test("that fits in part is taken back", async () => {
+    await create();
+    const real = handles.write;
+    vi.spyOn(handles, "write").mockImplementationOnce(function (this: FileHandle, bytes: unknown) {
+      return real.call(this, (bytes as Buffer).subarray(0, 10) as never) as never;
+    });
+    const line = { type: "exit_started", at: new Date().toISOString(), by: "supervisor" } as const;
+    await expect(appendLine(stateDirOf(place), "r1", line, { durable: true })).rejects.toThrow("in part");
+    expect(await read()).toMatchObject({ isExitStarted: false });
+    await appendLine(stateDirOf(place), "r1", line, { durable: true });
+    expect(await read()).toMatchObject({ isExitStarted: true });
+  });
+});
+
+describe("what a killed program had begun", () => {
+  const begin = async (owner: string) => {
+    await mkdir(journalsOf(place), { recursive: true, mode: 0o700 });
+    const path = join(journalsOf(place), `r1.${owner}.new`);
+    await writeFile(path, "");
+    return path;
+  };
+
+  test("is no run, and goes with the next recovery", async () => {
+    const path = await begin(deadOwner());
+    expect(await listRuns({ all: true, stateDir: stateDirOf(place) })).toEqual([]);
+    expect(await recoverRuns({ stateDir: stateDirOf(place), env: place.env })).toEqual([]);
+    expect(existsSync(path)).toBe(false);
+  });
+
+  test("stays while its writer lives", async () => {
+    const path = await begin(ownerName());
+    expect(await recoverRuns({ stateDir: stateDirOf(place), env: place.env })).toEqual([]);
+    expect(existsSync(path)).toBe(true);
+  });
+});
