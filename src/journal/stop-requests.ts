@@ -2,7 +2,7 @@
 // has runs. The supervisor stops the run itself, so that there is one agent_exit, with the outcome `interrupted`.
 
 import { existsSync, type FSWatcher, watch } from "node:fs";
-import { mkdir, readdir, rm, writeFile } from "node:fs/promises";
+import { lstat, mkdir, readdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { journalDirectory } from "./file.ts";
 
@@ -69,9 +69,17 @@ export async function requestStop(stateDir: string, runId: string): Promise<void
   await writeFile(join(folder, runId), "", { mode: 0o600 });
 }
 
-/** Runs that somebody has asked to stop. */
+/** Runs that somebody has asked to stop. Nothing else that lies there, or where a link leads, is taken for a request. */
 export async function listRequests(stateDir: string): Promise<string[]> {
-  return readdir(requestDirectory(stateDir)).catch(() => []); // nobody has ever asked
+  const folder = requestDirectory(stateDir);
+  try {
+    if (!(await lstat(folder)).isDirectory()) return [];
+    const names = (await readdir(folder)).filter((name) => /^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/.test(name));
+    const found = await Promise.all(names.map((name) => lstat(join(folder, name)).catch(() => undefined)));
+    return names.filter((_, index) => found[index]?.isFile() === true && found[index].size === 0);
+  } catch {
+    return []; // nobody has ever asked
+  }
 }
 
 /** Takes back a request that nobody has seen, or that came too late. */

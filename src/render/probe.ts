@@ -1,7 +1,7 @@
 // Asks a provider binary for its version, in an environment that holds nothing of the user's, and refuses what is not native:
 // the npm wrapper stays between us and the CLI and outlives signals. A fake of the testkit is taken when the caller named it.
 
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, realpath, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { execa } from "execa";
@@ -19,7 +19,8 @@ const PROBE = new RegExp(`^${PREFIX}(${OWNER_PATTERN})-\\w+$`);
 
 /** The homes that killed programs have left. Never rejects. */
 export async function removeAbandonedProbes(folder = tmpdir()): Promise<void> {
-  await removeAbandoned(folder, PROBE);
+  const real = await realpath(folder).catch(() => undefined); // not there: the probe says so
+  if (real !== undefined) await removeAbandoned(real, PROBE);
 }
 
 /** Longest wait for `--version`. */

@@ -1,7 +1,7 @@
 // What recovery removes beside the runs themselves, and what it leaves because somebody may hold it.
 
 import { existsSync, readdirSync } from "node:fs";
-import { mkdir, readFile, utimes, writeFile } from "node:fs/promises";
+import { mkdir, readFile, rm, symlink, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { ownerName } from "../../src/exec/owner-name.ts";
@@ -159,6 +159,22 @@ describe("a request to stop", () => {
     await requestStop(stateDirOf(place), "r1");
     expect(await recover()).toMatchObject([{ state: "open" }]);
     expect(requests()).toEqual([]);
+  });
+
+  test("is an empty file named for a run: nothing else is removed, and no link is followed", async () => {
+    const folder = requestDirectory(stateDirOf(place));
+    await mkdir(join(folder, "folder"), { recursive: true });
+    await writeFile(join(folder, "letter"), "words");
+    await writeFile(join(folder, ".hidden"), "");
+    await recover();
+    expect(requests()).toEqual([".hidden", "folder", "letter"]);
+    const other = join(place.home, "other");
+    await mkdir(other);
+    await writeFile(join(other, "mine"), "");
+    await rm(folder, { recursive: true });
+    await symlink(other, folder);
+    await recover();
+    expect(readdirSync(other)).toEqual(["mine"]);
   });
 
   test("of a run whose supervisor lives, or cannot be seen, stays", async () => {

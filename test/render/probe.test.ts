@@ -1,7 +1,7 @@
 // What a binary says of itself must be of the provider it is taken for.
 
 import { existsSync, readdirSync } from "node:fs";
-import { chmod, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { chmod, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
@@ -58,8 +58,10 @@ test("the home of a probe is named for its process, goes with it, and one that w
   expect([home, abandoned].map((it) => existsSync(it))).toEqual([false, false]);
 });
 
-test("recovery removes the homes of killed probes, and no others", async () => {
-  const env = { HOME: folder, TMPDIR: folder };
+test("recovery removes the homes of killed probes, also through a link, and no others", async () => {
+  const link = join(folder, "link");
+  await symlink(folder, link);
+  const env = { HOME: folder, TMPDIR: link };
   for (const owner of [deadOwner(), ownerName()]) await mkdir(join(folder, `bridle-probe-${owner}-Ab3xYz`));
   await mkdir(join(folder, "bridle-probe-of-somebody-else"));
   await recoverRuns({ env });
