@@ -5,6 +5,7 @@ export { type ExplainedRun, explain } from "./compiler/explain.ts";
 export type { ProofSummary, ProveState } from "./compiler/plan.ts";
 export { type HookDescription, RenderedHooks } from "./compiler/token.ts";
 export type { CompileWarning } from "./compiler/warnings.ts";
+export { type Edited, type EditOptions, editSettings, readSettings } from "./declaration/edit-settings.ts";
 export { type LoadedDeclaration, loadDeclaration } from "./declaration/load.ts";
 export type {
   CommandEntry,
@@ -15,6 +16,16 @@ export type {
   HookGroup,
 } from "./declaration/types.ts";
 export { AgentHooksRefused, formatIssue, type Issue, REFUSAL_CODES, type RefusalCode } from "./errors.ts";
+export { type ImportOptions, type ImportReport, importFiles } from "./import/import-files.ts";
+export { importHooks } from "./import/import-hooks.ts";
+export type {
+  FileError,
+  FileKind,
+  FileReport,
+  HookSource,
+  ReportEntry,
+  Verdict as ImportVerdict,
+} from "./import/report-types.ts";
 export type { AgentFound } from "./journal/end-lost-tree.ts";
 export { type ListedRun, type ListOptions, listRuns, type RunState } from "./journal/list-runs.ts";
 export type { ExitDelivery } from "./journal/record.ts";

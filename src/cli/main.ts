@@ -6,6 +6,7 @@ import { VERSION } from "../index.ts";
 import { addCheckCommand } from "./check.ts";
 import { EXIT_CODES } from "./exit-codes.ts";
 import { addExplainCommand } from "./explain.ts";
+import { addImportCommand } from "./import.ts";
 import { addProveCommand } from "./prove.ts";
 import { addPsCommand } from "./ps.ts";
 import { addRecoverCommand } from "./recover.ts";
@@ -23,7 +24,9 @@ const program = new Command("bridle")
     `
 Exit codes:
   0   success
-  1   the agent failed, or its prompt was blocked; prove: a required answer is not yes
+  1   the agent failed, or its prompt was blocked; prove: a required answer is not yes;
+      import: something was rejected
+  2   import: a file cannot be read
   64  usage error
   70  internal error
   75  timed out or interrupted
@@ -34,6 +37,7 @@ addRunCommand(program);
 addProveCommand(program);
 addCheckCommand(program);
 addExplainCommand(program);
+addImportCommand(program);
 addPsCommand(program);
 addStopCommand(program);
 addRecoverCommand(program);

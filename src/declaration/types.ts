@@ -15,6 +15,8 @@ export interface CommandEntry {
   grants?: boolean;
   /** Extra environment for this hook. */
   env?: Record<string, string>;
+  /** Where an entry that was not written here came from: `imported:claude` or `imported:codex`. */
+  source?: string;
 }
 
 /** What a function handler returns: nothing, or the same object a command would print. */

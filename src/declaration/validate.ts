@@ -31,6 +31,10 @@ const commandEntry = z.strictObject({
       z.string().refine((value) => !value.includes("\0"), "must not hold a NUL"),
     )
     .optional(),
+  source: z
+    .string()
+    .regex(/^imported:(?:claude|codex)$/, "must be imported:claude or imported:codex")
+    .optional(),
   ...policy,
 });
 const functionEntry = z.strictObject({
