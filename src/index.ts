@@ -2,11 +2,17 @@
 
 export { type CompileOptions, compileAgentHooks } from "./compiler/compile.ts";
 export { type ExplainedRun, explain } from "./compiler/explain.ts";
-export type { ProofSummary, ProveState } from "./compiler/plan.ts";
+export type { EntryProvenance, ProofSummary, ProveState, SkippedEntry } from "./compiler/plan.ts";
 export { type HookDescription, RenderedHooks } from "./compiler/token.ts";
 export type { CompileWarning } from "./compiler/warnings.ts";
 export { type Edited, type EditOptions, editSettings, readSettings } from "./declaration/edit-settings.ts";
 export { type LoadedDeclaration, loadDeclaration } from "./declaration/load.ts";
+export {
+  type LoadedSettings,
+  type LoadSettingsOptions,
+  loadSettings,
+} from "./declaration/load-settings.ts";
+export type { Origin, Tier } from "./declaration/origin.ts";
 export type {
   CommandEntry,
   FunctionEntry,
@@ -63,4 +69,10 @@ export {
   type SupervisorOptions,
 } from "./supervisor/supervisor-options.ts";
 export type { WorkspaceUse } from "./supervisor/workspace.ts";
+export { hashCommand } from "./trust/command-hash.ts";
+export { type PendingCommand, type PendingFile, pendingCommands } from "./trust/pending.ts";
+export type { Pin } from "./trust/pins.ts";
+export { describeProjectTrust } from "./trust/project-trust.ts";
+export { approve, approveProject, revoke, revokeProject } from "./trust/record-trust.ts";
+export { readTrust, type TrustRecords } from "./trust/trust-records.ts";
 export { VERSION } from "./version.ts";

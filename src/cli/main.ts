@@ -13,6 +13,7 @@ import { addRecoverCommand } from "./recover.ts";
 import { reportError } from "./report-error.ts";
 import { addRunCommand } from "./run.ts";
 import { addStopCommand } from "./stop.ts";
+import { addTrustCommand } from "./trust.ts";
 
 const program = new Command("bridle")
   .description("Start the claude and codex CLIs under hooks you declared, and under nothing else.")
@@ -36,6 +37,7 @@ Exit codes:
 addRunCommand(program);
 addProveCommand(program);
 addCheckCommand(program);
+addTrustCommand(program);
 addExplainCommand(program);
 addImportCommand(program);
 addPsCommand(program);

@@ -1,48 +1,14 @@
 // Checks the shape of a declaration and reports every problem at once, each with file, event, group, entry and value.
 
-import { z } from "zod";
+import type { z } from "zod";
 import type { Issue, RefusalCode } from "../errors.ts";
 import { isJsonObject } from "../json.ts";
 import { EVENT_NAMES, type EventName, isEventName, SEAMLESS_EVENTS } from "../profile/events.ts";
 import { matcherProblem } from "../profile/matcher.ts";
-import type { HookDeclaration, HookEntry } from "./types.ts";
-
-/** Longest timeout accepted, in seconds. */
-export const TIMEOUT_MAX_SECONDS = 3600;
+import { commandEntry, functionEntry, TIMEOUT_MAX_SECONDS } from "./schema.ts";
+import type { HookDeclaration } from "./types.ts";
 
 const RESERVED_TYPES = ["http", "prompt", "agent", "mcp_tool"];
-
-const envName = z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/, "must be a variable name");
-const policy = {
-  timeout: z.number().positive().max(TIMEOUT_MAX_SECONDS).optional(),
-  on_failure: z.enum(["closed", "open"]).optional(),
-  grants: z.boolean().optional(),
-};
-const argvWord = z
-  .string()
-  .refine((word) => word.trim() !== "", "must not be blank")
-  .refine((word) => !word.includes("\0"), "must not hold a NUL");
-const commandEntry = z.strictObject({
-  type: z.literal("command"),
-  command: z.array(argvWord).min(1),
-  env: z
-    .record(
-      envName,
-      z.string().refine((value) => !value.includes("\0"), "must not hold a NUL"),
-    )
-    .optional(),
-  source: z
-    .string()
-    .regex(/^imported:(?:claude|codex)$/, "must be imported:claude or imported:codex")
-    .optional(),
-  ...policy,
-});
-const functionEntry = z.strictObject({
-  type: z.literal("function"),
-  handler: z.custom((value) => typeof value === "function", "must be a function"),
-  name: z.string().optional(),
-  ...policy,
-});
 
 /** Environment names an entry may not set: each would change what runs before the guard does. */
 const FORBIDDEN_ENV = /^(?:PATH|HOME|IFS|ENV|BASH_ENV|LD_.*|DYLD_.*|BRIDLE_.*|CLAUDE_PROJECT_DIR)$/;
@@ -263,5 +229,3 @@ function show(value: unknown): string {
     return Object.prototype.toString.call(value); // a cycle or a BigInt: the type's word is enough for a message
   }
 }
-
-export type { HookEntry };

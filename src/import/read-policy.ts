@@ -1,7 +1,7 @@
 // Everything a handler says beside its type and command: timeout, async, filters, failure mode, and the keys nobody knows.
 
+import { TIMEOUT_MAX_SECONDS } from "../declaration/schema.ts";
 import type { CommandEntry } from "../declaration/types.ts";
-import { TIMEOUT_MAX_SECONDS } from "../declaration/validate.ts";
 import { capabilityOf, type EventName, type Provider } from "../profile/events.ts";
 import { describeNode, memberOf, type SourceNode } from "./source-tree.ts";
 

@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { TIMEOUT_MAX_SECONDS, validateDeclaration } from "../../src/declaration/validate.ts";
+import { TIMEOUT_MAX_SECONDS } from "../../src/declaration/schema.ts";
+import { validateDeclaration } from "../../src/declaration/validate.ts";
 import { REFUSAL_CODES } from "../../src/errors.ts";
 import { EVENT_NAMES, SEAMLESS_EVENTS } from "../../src/profile/events.ts";
 
