@@ -20,6 +20,7 @@ const program = new Command("bridle")
   .version(VERSION)
   .showHelpAfterError("(bridle --help lists the commands)")
   .exitOverride()
+  .enablePositionalOptions() // an option behind a command's name is that command's
   .addHelpText(
     "after",
     `

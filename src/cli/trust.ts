@@ -31,7 +31,7 @@ const LEAST_HASH = 8;
 
 export function addTrustCommand(program: Command): void {
   const trust = withCommon(program.command("trust"))
-    .enablePositionalOptions() // an option behind a subcommand's name is the subcommand's
+    .enablePositionalOptions()
     .description("list imported and plugin hooks that are not trusted; approve or revoke them")
     .addHelpText(
       "after",

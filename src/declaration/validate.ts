@@ -85,7 +85,7 @@ function checkEventName(event: string, at: string, { add }: Collector): boolean 
   add(
     "event_unknown",
     at,
-    `${show(event)} is ${looksLikeTool ? "a tool, not an event" : "not an event"}`,
+    `${show(event)} is ${looksLikeTool ? "a tool, not an event" : "not an event"}: there is no seam for it`,
     looksLikeTool ? `did you mean PreToolUse with matcher ${event}?` : hint,
   );
   return false;

@@ -1,6 +1,6 @@
 // What a person is shown of a file before trusting it: its first lines, and how it differs from what was trusted.
 
-import { createTwoFilesPatch } from "diff";
+import { createTwoFilesPatch, FILE_HEADERS_ONLY } from "diff";
 import { readCopy, readSmall, sha256Of } from "./kept-copies.ts";
 import type { Pin } from "./pins.ts";
 
@@ -32,5 +32,8 @@ export async function showFile(
     : text;
   const before = trusted === undefined ? undefined : await readCopy(home, trusted);
   if (before === undefined) return { head };
-  return { head, diff: createTwoFilesPatch(file, file, before.toString("utf8"), text, "trusted", "now") };
+  const diff = createTwoFilesPatch(file, file, before.toString("utf8"), text, "trusted", "now", {
+    headerOptions: FILE_HEADERS_ONLY,
+  });
+  return { head, diff };
 }

@@ -65,7 +65,10 @@ describe("a declaration", () => {
 
 describe("an event", () => {
   test("that nobody knows is refused with what is known", () => {
-    expect(only({ Nope: [] })).toMatchObject({ code: "event_unknown", message: '"Nope" is not an event' });
+    expect(only({ Nope: [] })).toMatchObject({
+      code: "event_unknown",
+      message: '"Nope" is not an event: there is no seam for it',
+    });
   });
 
   test.each([
