@@ -126,6 +126,15 @@ describe("a file", () => {
     await editSettings(file, setOne);
   });
 
+  test("that another program holds is waited for, then refused", async () => {
+    await writeFile(file, "a: 1\n");
+    await mkdir(`${file}.lock`);
+    await expect(editSettings(file, setOne, { lockWaitMs: 60 })).rejects.toThrow(
+      "is locked by another program",
+    );
+    expect(readFileSync(file, "utf8")).toBe("a: 1\n");
+  });
+
   test.skipIf(isRoot)("in a folder that may not be written is as it was", async () => {
     await writeFile(file, "a: 1\n");
     await chmod(folder, 0o500);
