@@ -1,7 +1,7 @@
 // The import of a project: what is found, what is written, that a second import changes nothing, and that a fault loses nothing.
 
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
-import { chmod, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { chmod, mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
@@ -234,6 +234,24 @@ describe("what is read", () => {
     expect(text()).not.toMatch(/three|four/);
   });
 
+  test("behind a link too, and a loop of links has an end", async () => {
+    await put("elsewhere.json", stop(hook("one")));
+    await put(
+      "agent.md",
+      "---\nhooks:\n  Stop:\n    - hooks:\n        - {type: command, command: two}\n---\n",
+    );
+    await mkdir(join(project, ".claude/agents"), { recursive: true });
+    await symlink("../elsewhere.json", join(project, ".claude/settings.json"));
+    await symlink("../../agent.md", join(project, ".claude/agents/a.md"));
+    await symlink("..", join(project, ".claude/agents/loop"));
+    expect(all(await run()).map(({ original }) => /one|two/.exec(original)?.[0])).toEqual(["one", "two"]);
+  });
+
+  test("what is there under a usual name and is no file is an error", async () => {
+    await mkdir(join(project, ".claude/settings.json"), { recursive: true });
+    expect((await run()).files).toMatchObject([{ error: { message: "is no regular file" } }]);
+  });
+
   test("of a user: the user's files, into the user's settings", async () => {
     await put(".claude/settings.json", stop(hook("ours")));
     await put(join(home, ".claude/settings.json"), stop(hook("theirs | x")));
@@ -265,7 +283,7 @@ describe("what is read", () => {
     const [entry] = all(await run({ paths: ["plug"] }));
     expect(entry?.entry?.command).toEqual(["{plugin_root}/x.sh"]);
     expect(entry?.warnings.join("\n")).toContain("plug/x.sh has no exec bit");
-    expect(entry?.warnings.join("\n")).not.toContain("{plugin_root} has no value");
+    expect(entry?.warnings.join("\n")).toContain(`{plugin_root} is ${join(project, "plug")} now`);
   });
 
   test.each([
