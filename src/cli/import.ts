@@ -2,6 +2,7 @@
 
 import type { Command } from "commander";
 import {
+  AgentHooksRefused,
   DIVERGENCES,
   type FileReport,
   type ImportReport,
@@ -12,6 +13,7 @@ import {
 } from "../index.ts";
 import { parseProvider } from "./compile-file.ts";
 import { EXIT_CODES } from "./exit-codes.ts";
+import { reportError } from "./report-error.ts";
 
 interface ImportFlags {
   readonly write?: boolean;
@@ -53,14 +55,25 @@ Examples:
   bridle import claude path/to/plugin`,
     )
     .action(async (provider: Provider, paths: string[], { json = false, ...flags }: ImportFlags) => {
-      const report = await importFiles({ provider, paths, ...flags });
-      if (json)
-        process.stdout.write(
-          `${JSON.stringify({ type: "import", write: flags.write === true, ...report })}\n`,
-        );
-      else process.stdout.write(formatImport(report, { isWriting: flags.write === true }));
+      const isWriting = flags.write === true;
+      let report: ImportReport;
+      try {
+        report = await importFiles({ provider, paths, ...flags });
+      } catch (error) {
+        // The settings file cannot be read, locked or written: it is as it was.
+        if (!(error instanceof AgentHooksRefused) && !isSystemError(error)) throw error;
+        reportError(error, { json });
+        process.exitCode = EXIT_CODES.unusable;
+        return;
+      }
+      if (json) process.stdout.write(`${JSON.stringify({ type: "import", write: isWriting, ...report })}\n`);
+      else process.stdout.write(formatImport(report, { isWriting }));
       process.exitCode = exitCodeOfImport(report);
     });
+}
+
+function isSystemError(error: unknown): boolean {
+  return error instanceof Error && "code" in error && typeof error.code === "string";
 }
 
 export function exitCodeOfImport({ counts }: Pick<ImportReport, "counts">): number {

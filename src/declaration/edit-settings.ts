@@ -5,6 +5,7 @@ import { randomUUID } from "node:crypto";
 import { constants, type Stats } from "node:fs";
 import { lstat, mkdir, open, readFile, realpath, rename, rm, stat } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
+import { setTimeout } from "node:timers/promises";
 import lockfile from "proper-lockfile";
 import { type Document, isMap, parseDocument } from "yaml";
 import { AgentHooksRefused, type Issue } from "../errors.ts";
@@ -40,18 +41,8 @@ export async function editSettings(
   const path = await findTarget(resolve(file));
   await mkdir(dirname(path), { recursive: true, mode: 0o700 });
   let lost: Error | undefined;
-  const release = await lockfile.lock(path, {
-    realpath: false,
-    stale: LOCK_STALE_MS,
-    retries: {
-      retries: Math.ceil(lockWaitMs / LOCK_EVERY_MS),
-      factor: 1,
-      minTimeout: LOCK_EVERY_MS,
-      maxTimeout: LOCK_EVERY_MS,
-    },
-    onCompromised: (error) => {
-      lost = error;
-    },
+  const release = await lockFile(path, lockWaitMs, (error) => {
+    lost = error;
   });
   try {
     const found = await readTarget(path);
@@ -72,6 +63,24 @@ export async function editSettings(
     return { path, isChanged: true };
   } finally {
     if (lost === undefined) await release();
+  }
+}
+
+/** Waits for other writers and for nothing else: a folder that may not be written is told at once. */
+async function lockFile(
+  path: string,
+  waitMs: number,
+  onCompromised: (error: Error) => void,
+): Promise<() => Promise<void>> {
+  for (let waitedMs = 0; ; waitedMs += LOCK_EVERY_MS) {
+    try {
+      return await lockfile.lock(path, { realpath: false, stale: LOCK_STALE_MS, retries: 0, onCompromised });
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== "ELOCKED") throw error;
+      if (waitedMs >= waitMs)
+        throw refuse(path, `is locked by another program, for more than ${waitMs} ms`, `see ${path}.lock`);
+    }
+    await setTimeout(LOCK_EVERY_MS);
   }
 }
 

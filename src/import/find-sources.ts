@@ -88,18 +88,29 @@ async function findIn(
   const usable = provider === "claude" ? patterns : patterns.filter((pattern) => !pattern.endsWith(".md"));
   const found: FoundSource[] = [];
   for (const pattern of usable) {
-    const names = await glob(pattern, {
-      cwd: folder,
-      dot: true,
-      followSymbolicLinks: false,
-      suppressErrors: true,
-    });
-    for (const name of names.sort()) {
+    for (const name of pattern.includes("*") ? await findNames(folder, pattern) : [pattern]) {
       const path = join(folder, name);
-      found.push({ path, kind: kindOf(path), isNamed: false });
+      // A link to a file counts; what is there and is no file is told when it is read.
+      const isThere = await stat(path).then(
+        () => true,
+        () => false,
+      );
+      if (isThere) found.push({ path, kind: kindOf(path), isNamed: false });
     }
   }
   return found;
+}
+
+/** Links to folders are not followed, so that a loop has an end. */
+async function findNames(folder: string, pattern: string): Promise<string[]> {
+  const names = await glob(pattern, {
+    cwd: folder,
+    dot: true,
+    onlyFiles: false,
+    followSymbolicLinks: false,
+    suppressErrors: true,
+  });
+  return names.sort();
 }
 
 function kindOf(path: string): FileKind {

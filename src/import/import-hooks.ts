@@ -139,38 +139,51 @@ function readGroup(group: SourceNode, event: string, place: Place): ReportEntry[
   const item = { line: group.line, value: group };
   if (group.kind !== "object")
     return [rejectItem(item, place, [`a group is an object with hooks, not ${describeNode(group)}`], event)];
-  const hooks = memberOf(group, "hooks")?.value;
-  if (hooks?.kind !== "list") {
-    const isHandler = ["type", "command", "bash", "powershell", "shell", "url", "prompt", "commands"].some(
-      (key) => memberOf(group, key) !== undefined,
-    );
-    const host = provider === "claude" ? "Claude Code" : "Codex";
-    const what = isHandler
-      ? `handler outside a hooks list (never ran in ${host})`
-      : `a group needs hooks: [handlers]; here it is ${hooks === undefined ? "missing" : describeNode(hooks)}`;
+  // More than one when the key stands twice: then the group is refused, and the handlers of each are named.
+  const lists = group.members.filter(({ key }) => key === "hooks");
+  if (lists.length === 0) {
+    const what = HANDLER_KEYS.some((key) => memberOf(group, key) !== undefined)
+      ? `handler outside a hooks list (never ran in ${provider === "claude" ? "Claude Code" : "Codex"})`
+      : "a group needs hooks: [handlers], and has none";
     return [rejectItem(item, place, [`${what}${describeSwitch(group)}`], event)];
   }
-  const problems = [...place.problems, ...groupProblems(group)];
-  if (hooks.items.length === 0)
-    return problems.length > 0
-      ? [rejectItem(item, { ...place, problems }, ["the group has no handlers"], event)]
-      : [noteItem(item, place, "the group has no handlers: nothing to import", event)];
+  const here = { ...place, problems: [...place.problems, ...groupProblems(group)] };
   // Of an event that is not one nothing can be said about its matcher.
   const matcher =
     isEventName(event) && eventProblem(event, provider) === undefined
       ? translateMatcher(event, memberOf(group, "matcher")?.value, provider)
       : EVERYTHING;
-  return hooks.items.map((handler, index) =>
-    translateHandler(handler, {
-      provider,
-      event,
-      path: `${path}.hooks[${index}]`,
-      problems,
-      matcher,
-      scope,
-    }),
-  );
+  return lists.flatMap((hooks): ReportEntry[] => {
+    const found = lists.length > 1 ? hooks : item;
+    if (hooks.value.kind !== "list")
+      return [
+        rejectItem(
+          found,
+          here,
+          [
+            `a group needs hooks: [handlers]; here it is ${describeNode(hooks.value)}${describeSwitch(group)}`,
+          ],
+          event,
+        ),
+      ];
+    if (hooks.value.items.length === 0)
+      return here.problems.length > 0
+        ? [rejectItem(found, here, ["the group has no handlers"], event)]
+        : [noteItem(found, here, "the group has no handlers: nothing to import", event)];
+    return hooks.value.items.map((handler, index) =>
+      translateHandler(handler, {
+        provider,
+        event,
+        path: `${path}.hooks[${index}]`,
+        problems: here.problems,
+        matcher,
+        scope,
+      }),
+    );
+  });
 }
+
+const HANDLER_KEYS = ["type", "command", "bash", "powershell", "shell", "url", "prompt", "commands"];
 
 /** What stands on the group and would be lost without a word. */
 function groupProblems(group: SourceNode & { kind: "object" }): string[] {

@@ -18,9 +18,11 @@ const SCRIPT_HEAD_BYTES = 256 * 1024;
 export async function inspectCommand(argv: readonly string[], machine: Machine): Promise<string[]> {
   const warnings: string[] = [];
   const [program = "", ...words] = argv.map((word) => expand(word, machine));
-  if (argv.some((word) => word.includes("{plugin_root}")) && machine.pluginRoot === undefined)
+  if (argv.some((word) => word.includes("{plugin_root}")))
     warnings.push(
-      "{plugin_root} has no value outside a plugin bundle: a run refuses this entry until it has one",
+      machine.pluginRoot === undefined
+        ? "{plugin_root} has no value outside a plugin bundle: a run refuses this entry until it has one"
+        : `{plugin_root} is ${machine.pluginRoot} now: a run that is not told refuses this entry`,
     );
   if (!program.includes("/")) {
     if (!(await isOnPath(program, machine))) warnings.push(missing(program));

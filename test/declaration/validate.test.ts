@@ -22,7 +22,14 @@ describe("a declaration", () => {
         {
           matcher: "kind:shell",
           hooks: [
-            { ...command, timeout: 0.5, on_failure: "open", grants: true, env: { A_1: "" } },
+            {
+              ...command,
+              timeout: 0.5,
+              on_failure: "open",
+              grants: true,
+              env: { A_1: "" },
+              source: "imported:codex",
+            },
             {
               type: "function",
               handler: () => null,
@@ -156,6 +163,8 @@ describe("an entry", () => {
     [{ ...command, env: { "A-B": "x" } }, "declaration_invalid", `${AT}.env.A-B`, ""],
     [{ ...command, env: { A: "x\0" } }, "declaration_invalid", `${AT}.env.A`, "NUL"],
     [{ ...command, env: { A: 3 } }, "declaration_invalid", `${AT}.env.A`, "3"],
+    [{ ...command, source: "imported:gemini" }, "declaration_invalid", `${AT}.source`, "imported:gemini"],
+    [{ ...command, source: 1 }, "declaration_invalid", `${AT}.source`, "1"],
     [{ ...command, env: [] }, "declaration_invalid", `${AT}.env`, "[]"],
     [{ type: "function" }, "declaration_invalid", `${AT}.handler`, "function"],
     [{ type: "function", handler: "x" }, "declaration_invalid", `${AT}.handler`, '"x"'],
