@@ -6,6 +6,7 @@ export type { EntryProvenance, ProofSummary, ProveState, SkippedEntry } from "./
 export { type HookDescription, RenderedHooks } from "./compiler/token.ts";
 export type { CompileWarning } from "./compiler/warnings.ts";
 export { type Edited, type EditOptions, editSettings, readSettings } from "./declaration/edit-settings.ts";
+export type { SettingsFile } from "./declaration/find-settings.ts";
 export { type LoadedDeclaration, loadDeclaration } from "./declaration/load.ts";
 export {
   type LoadedSettings,

@@ -84,10 +84,10 @@ export async function compileDeclared(
 async function loadDeclared(
   { file, cwd }: Declared,
   { requireTrustedProject = false }: Pick<CompileFlags, "requireTrustedProject">,
-): Promise<{ declaration: HookDeclaration } & Pick<CompileOptions, "cwd" | "source" | "origins">> {
+): Promise<{ declaration: HookDeclaration } & Pick<CompileOptions, "cwd" | "origins">> {
   if (file !== undefined) {
-    const { declaration, source, projectRoot } = await loadDeclaration(file);
-    return { declaration, source, cwd: projectRoot };
+    const { declaration, projectRoot, origins } = await loadDeclaration(file);
+    return { declaration, cwd: projectRoot, origins };
   }
   const { declaration, projectRoot, origins } = await loadSettings({ cwd, requireTrustedProject });
   if (origins.size > 0) return { declaration, cwd: projectRoot, origins };

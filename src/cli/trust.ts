@@ -1,5 +1,7 @@
 // bridle trust: shows which imported and plugin commands would not run, records the user's approval of them, and takes it back.
 
+import { realpath } from "node:fs/promises";
+import { homedir } from "node:os";
 import type { Command } from "commander";
 import {
   AgentHooksRefused,
@@ -8,6 +10,7 @@ import {
   describeProjectTrust,
   escapeForTerminal,
   type LoadedSettings,
+  loadDeclaration,
   loadSettings,
   type PendingCommand,
   type PendingFile,
@@ -21,6 +24,7 @@ import { EXIT_CODES } from "./exit-codes.ts";
 
 interface TrustFlags {
   readonly cwd: string;
+  readonly hooks?: string;
   readonly json?: boolean;
 }
 
@@ -46,7 +50,7 @@ Examples:
   bridle trust project`,
     )
     .action(async (flags: TrustFlags) => {
-      const settings = await loadSettings({ cwd: flags.cwd });
+      const settings = await load(flags);
       const pending = await pendingCommands(settings);
       const { commands } = await readTrust(settings.home);
       const project = await describeProjectTrust(settings);
@@ -68,7 +72,7 @@ Examples:
     .argument("[hash...]", "hashes that `bridle trust` shows, or their first 8 characters and more")
     .option("--all", "everything that is pending")
     .action(async (hashes: string[], flags: TrustFlags & { all?: boolean }) => {
-      const settings = await loadSettings({ cwd: flags.cwd });
+      const settings = await load(flags);
       const pending = await pendingCommands(settings);
       const chosen = flags.all === true ? pending : hashes.flatMap((hash) => choose(hash, pending));
       if (chosen.length === 0 && flags.all !== true)
@@ -94,7 +98,7 @@ Examples:
     .option("--all", "every command")
     .option("--project", "the project, as `bridle trust project` recorded it")
     .action(async (hashes: string[], flags: TrustFlags & { all?: boolean; project?: boolean }) => {
-      const settings = await loadSettings({ cwd: flags.cwd });
+      const settings = await load(flags);
       const known = [...(await readTrust(settings.home)).commands];
       const chosen = flags.all === true ? known : hashes.flatMap((hash) => chooseHash(hash, known));
       if (chosen.length === 0 && flags.all !== true && flags.project !== true)
@@ -110,7 +114,7 @@ Examples:
   withCommon(trust.command("project"))
     .description("pin the project's own settings and the files they name, for runs that require it")
     .action(async (flags: TrustFlags) => {
-      const settings = await loadSettings({ cwd: flags.cwd });
+      const settings = await load(flags);
       const files = await approveProject(settings);
       const { projectRoot } = settings;
       show(flags, { type: "project", project: projectRoot, files }, [
@@ -123,7 +127,16 @@ Examples:
 function withCommon(command: Command): Command {
   return command
     .option("--cwd <dir>", "whose settings are read", ".")
+    .option("--hooks <file>", "a file as it is given to bridle run, in the place of the settings")
     .option("--json", "one JSON object on stdout");
+}
+
+async function load({ cwd, hooks }: TrustFlags): Promise<LoadedSettings> {
+  if (hooks === undefined) return loadSettings({ cwd });
+  const { declaration, origins, projectRoot, source } = await loadDeclaration(hooks);
+  const home = await realpath(homedir()).catch(() => homedir());
+  const file = { path: source, tier: "project", root: projectRoot, isFragment: false } as const;
+  return { declaration, origins, projectRoot, files: [file], home, issues: [] };
 }
 
 function show({ json }: TrustFlags, data: object, lines: readonly string[]): void {

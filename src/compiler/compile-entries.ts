@@ -1,7 +1,7 @@
 // The entries of a checked declaration, resolved, identified and judged for trust. One that is not trusted is refused on a gate; on any other
 // event it is left out, and said so.
 
-import { type Origin, sourceOf } from "../declaration/origin.ts";
+import { type Origin, rememberedOrigin, sourceOf } from "../declaration/origin.ts";
 import type { CommandEntry, FunctionEntry, HookDeclaration, HookEntry } from "../declaration/types.ts";
 import type { Issue } from "../errors.ts";
 import { capabilityOf, type EventName } from "../profile/events.ts";
@@ -44,7 +44,7 @@ export async function compileEntries(
     for (const [groupIndex, { matcher, hooks }] of groups.entries()) {
       for (const [entryIndex, entry] of hooks.entries()) {
         const id = `${event}[${groupIndex}].hooks[${entryIndex}]`;
-        const origin = options.origins.get(entry);
+        const origin = options.origins.get(entry) ?? rememberedOrigin(entry);
         const common = {
           id,
           event,

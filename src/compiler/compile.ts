@@ -73,7 +73,8 @@ export async function compileAgentHooks(
   // One load has one project; `cwd` may be a folder in it.
   const loadedFor = [...origins.values()][0]?.projectRoot;
   const projectRoot = await realpath(loadedFor ?? options.cwd);
-  const home = options.trust?.home ?? homedir();
+  const givenHome = options.trust?.home ?? homedir();
+  const home = await realpath(givenHome).catch(() => givenHome);
   const { declaration: valid, issues: shapeIssues } = validateDeclaration(declaration, source);
   const issues: Issue[] = [...shapeIssues, ...checkEvents(valid, provider, source)];
   const place = { projectRoot, home, pluginRoot: options.pluginRoot, path };

@@ -21,19 +21,21 @@ const FRAGMENTS = join(SETTINGS_FOLDER, "hooks");
 /** User files, then the project's, then those of plugin bundles; of each the settings file before its fragments, those by name. */
 export async function findSettings({
   home,
-  projectRoot,
+  projectFolders,
   plugins,
 }: {
   home: string;
-  projectRoot: string;
+  projectFolders: readonly string[];
   plugins: readonly string[];
 }): Promise<SettingsFile[]> {
-  const user = await findIn(home, "user");
-  // A project that is the home itself, or borrows its folder by a link, has no files of its own.
-  const isSame = (await realFolder(home)) === (await realFolder(projectRoot));
-  const project = isSame ? [] : await findIn(projectRoot, "project");
-  const bundles = await Promise.all(plugins.map((folder) => findIn(resolve(folder), "plugin")));
-  return [...user, ...project, ...bundles.flat()];
+  const files = await findIn(home, "user");
+  const userFolder = await realFolder(home);
+  for (const folder of projectFolders) {
+    // A project that is the home itself, or borrows its folder by a link, has no files of its own.
+    if ((await realFolder(folder)) !== userFolder) files.push(...(await findIn(folder, "project")));
+  }
+  for (const folder of plugins) files.push(...(await findIn(resolve(folder), "plugin")));
+  return files;
 }
 
 async function findIn(root: string, tier: SettingsFile["tier"]): Promise<SettingsFile[]> {
@@ -60,19 +62,19 @@ async function findIn(root: string, tier: SettingsFile["tier"]): Promise<Setting
 }
 
 /**
- * The nearest folder from `cwd` up to its repository's root that has settings; `cwd` when there is none. It must belong to the same user: what
- * others left above a working directory is not its project.
+ * The folders with settings from `cwd` up to the root of its repository, outermost first: a folder inside a project adds to it and hides nothing.
+ * Without a repository, `cwd` alone. All must belong to the same user: what others left above a working directory is not its project.
  */
-export async function findProject(cwd: string, home: string): Promise<string> {
+export async function findProjectFolders(cwd: string, home: string): Promise<string[]> {
   const { uid } = await stat(cwd);
-  let found: string | undefined;
+  const found: string[] = [];
   for (let folder = cwd; ; folder = dirname(folder)) {
-    const isOwn = (await stat(folder)).uid === uid;
-    if (!isOwn || folder === dirname(folder) || (folder === home && folder !== cwd)) return cwd;
-    if (await isThere(join(folder, SETTINGS_FILE), join(folder, FRAGMENTS))) found ??= folder;
-    if (await isThere(join(folder, ".git"))) return found ?? cwd;
-    if (found === cwd) return cwd;
+    if ((await stat(folder)).uid !== uid) break;
+    if (await isThere(join(folder, SETTINGS_FILE), join(folder, FRAGMENTS))) found.unshift(folder);
+    if (await isThere(join(folder, ".git"))) return found;
+    if (folder === home || folder === dirname(folder)) break;
   }
+  return found.filter((folder) => folder === cwd);
 }
 
 /** Also of a link that leads nowhere. */

@@ -7,8 +7,8 @@ import { resolve } from "node:path";
 import { AgentHooksRefused, type Issue } from "../errors.ts";
 import { isJsonObject } from "../json.ts";
 import { describeProjectTrust } from "../trust/project-trust.ts";
-import { findProject, findSettings, type SettingsFile } from "./find-settings.ts";
-import { type Origin, sourceOf, tierOf } from "./origin.ts";
+import { findProjectFolders, findSettings, type SettingsFile } from "./find-settings.ts";
+import { type Origin, rememberOrigin, sourceOf, tierOf } from "./origin.ts";
 import { parseSettings, refuseFile, refuseStrays } from "./parse-settings.ts";
 import type { HookDeclaration, HookEntry } from "./types.ts";
 import { validateDeclaration } from "./validate.ts";
@@ -28,9 +28,9 @@ export interface LoadedSettings {
   /** Each event's groups: the user's, the project's, the plugins'. */
   readonly declaration: HookDeclaration;
   readonly origins: ReadonlyMap<HookEntry, Origin>;
-  /** Absolute paths of the files read, in order. */
-  readonly files: readonly string[];
-  /** The folder whose `.lionagi` was read: `cwd`, or one above it in the same repository. */
+  /** The files read, in order. */
+  readonly files: readonly SettingsFile[];
+  /** The outermost folder of the repository whose `.lionagi` was read; `cwd` when there is none. */
   readonly projectRoot: string;
   readonly home: string;
   /** What compile will refuse whatever the entries say: a project that is not trusted. */
@@ -57,11 +57,12 @@ export async function loadSettings({
     ]);
   });
   const home = await realpath(givenHome).catch(() => resolve(givenHome));
-  const projectRoot = await findProject(folder, home);
-  const found = await findSettings({ home, projectRoot, plugins });
+  const projectFolders = await findProjectFolders(folder, home);
+  const projectRoot = projectFolders[0] ?? folder;
+  const files = await findSettings({ home, projectFolders, plugins });
   const issues: Issue[] = [];
   const parts: LoadedPart[] = [];
-  for (const file of found) {
+  for (const file of files) {
     try {
       parts.push(await loadPart(file));
     } catch (error) {
@@ -88,7 +89,7 @@ export async function loadSettings({
       declaration[event] = [...(declaration[event] ?? []), ...copies];
     }
   }
-  const settings = { declaration, files: found.map(({ path }) => path), projectRoot, home };
+  const settings = { declaration, files, projectRoot, home };
   const untrusted = requireTrustedProject
     ? await describeProjectTrust({ ...settings, origins: originsOf(places, projectRoot, undefined) })
     : undefined;
@@ -147,7 +148,7 @@ function originsOf(
   const origins = new Map<HookEntry, Origin>();
   for (const { entry, file, line } of places) {
     const source = sourceOf(entry);
-    origins.set(entry, {
+    const origin: Origin = {
       file: file.path,
       line,
       tier: tierOf(entry, file.tier),
@@ -156,7 +157,9 @@ function originsOf(
       projectRoot,
       ...(file.tier === "plugin" ? { pluginRoot: file.root } : {}),
       ...(file.tier === "project" && untrusted !== undefined ? { projectUntrusted: untrusted } : {}),
-    });
+    };
+    origins.set(entry, origin);
+    rememberOrigin(entry, origin);
   }
   return origins;
 }

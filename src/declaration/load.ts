@@ -4,8 +4,9 @@ import { readFile } from "node:fs/promises";
 import { basename, dirname, resolve } from "node:path";
 import { AgentHooksRefused } from "../errors.ts";
 import { isJsonObject } from "../json.ts";
+import { type Origin, sourceOf, tierOf } from "./origin.ts";
 import { parseSettings, refuseFile, refuseStrays } from "./parse-settings.ts";
-import type { HookDeclaration } from "./types.ts";
+import type { HookDeclaration, HookEntry } from "./types.ts";
 import { validateDeclaration } from "./validate.ts";
 
 export interface LoadedDeclaration {
@@ -14,6 +15,8 @@ export interface LoadedDeclaration {
   readonly source: string;
   /** Relative argv words are resolved against it: the file's folder, or that folder's parent when it is `.lionagi`. */
   readonly projectRoot: string;
+  /** A named file is the project's; its entries with a `source` are imported. */
+  readonly origins: ReadonlyMap<HookEntry, Origin>;
 }
 
 /**
@@ -28,12 +31,30 @@ export async function loadDeclaration(file: string): Promise<LoadedDeclaration> 
   } catch (error) {
     throw refuseFile(source, `cannot be read: ${(error as Error).message}`);
   }
-  const { root } = parseSettings(text, source);
+  const { root, lineOf } = parseSettings(text, source);
   if (!isJsonObject(root) || !Object.hasOwn(root, "hooks_external"))
     throw refuseFile(source, "has no hooks_external key", "put the events under hooks_external:");
   refuseStrays(root, source);
   const { declaration, issues } = validateDeclaration(root.hooks_external, source);
   if (issues.length > 0) throw new AgentHooksRefused(issues);
   const folder = dirname(source);
-  return { declaration, source, projectRoot: basename(folder) === ".lionagi" ? dirname(folder) : folder };
+  const projectRoot = basename(folder) === ".lionagi" ? dirname(folder) : folder;
+  const origins = new Map<HookEntry, Origin>();
+  for (const [event, groups] of Object.entries(declaration)) {
+    for (const [groupIndex, { hooks }] of groups.entries()) {
+      for (const [entryIndex, entry] of hooks.entries()) {
+        const line = lineOf(["hooks_external", event, groupIndex, "hooks", entryIndex]);
+        const from = sourceOf(entry);
+        origins.set(entry, {
+          file: source,
+          line,
+          tier: tierOf(entry, "project"),
+          ...(from === undefined ? {} : { source: from }),
+          root: projectRoot,
+          projectRoot,
+        });
+      }
+    }
+  }
+  return { declaration, source, projectRoot, origins };
 }

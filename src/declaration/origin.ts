@@ -33,3 +33,14 @@ export function tierOf(entry: HookEntry, fileTier: "user" | "project" | "plugin"
 export function sourceOf(entry: HookEntry): string | undefined {
   return entry.type === "command" ? entry.source : undefined;
 }
+
+const known = new WeakMap<HookEntry, Origin>();
+
+/** Keeps the origin with the entry itself, so that it survives a caller who passes the declaration on alone. */
+export function rememberOrigin(entry: HookEntry, origin: Origin): void {
+  known.set(entry, origin);
+}
+
+export function rememberedOrigin(entry: HookEntry): Origin | undefined {
+  return known.get(entry);
+}

@@ -38,14 +38,14 @@ export interface PendingCommand {
   readonly problem?: string;
 }
 
-/** Sorted as declared; entries with the same argv, files and variables are one. Throws `AgentHooksRefused` when the user's file cannot be read. */
+/** `path` and `pluginRoot` as they are given to compile. Sorted as declared; entries with the same argv, files and variables are one. Throws `AgentHooksRefused` when the user's file cannot be read. */
 export async function pendingCommands(
-  settings: LoadedSettings,
-  { path = process.env.PATH ?? "" }: { path?: string } = {},
+  settings: Pick<LoadedSettings, "declaration" | "origins" | "projectRoot" | "home">,
+  { path = process.env.PATH ?? "", pluginRoot }: { path?: string; pluginRoot?: string } = {},
 ): Promise<PendingCommand[]> {
   const { declaration, origins, projectRoot, home } = settings;
   const records = await readTrust(home);
-  const place = { projectRoot, home, path: absolutePath(path) };
+  const place = { projectRoot, home, pluginRoot, path: absolutePath(path) };
   const found = new Map<string, PendingCommand>();
   for (const [event, groups] of Object.entries(declaration)) {
     for (const { matcher, hooks } of groups) {

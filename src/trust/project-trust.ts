@@ -1,10 +1,8 @@
 // Whether a project's own files may be believed at all, for checkouts of code that others wrote: its settings files and the files that their
 // commands name, each by its bytes.
 
-import { join } from "node:path";
 import { absolutePath } from "../compiler/resolve-command.ts";
 import { resolveEntry } from "../compiler/resolve-entry.ts";
-import { SETTINGS_FOLDER } from "../declaration/find-settings.ts";
 import type { LoadedSettings } from "../declaration/load-settings.ts";
 import { identifyFile } from "./identity.ts";
 import { judgePin } from "./judge.ts";
@@ -22,16 +20,15 @@ export async function listProjectPins({
   home,
 }: Project): Promise<Pin[]> {
   const pins = new Map<string, string>();
-  const folder = `${join(projectRoot, SETTINGS_FOLDER)}/`;
-  const isProjects = (file: string) => file.startsWith(folder) && projectRoot !== home;
-  for (const file of files.filter(isProjects)) {
+  const projects = new Set(files.filter(({ tier }) => tier === "project").map(({ path }) => path));
+  for (const file of projects) {
     const { path, sha256 } = await identifyFile(file);
     pins.set(path, sha256);
   }
   const place = { projectRoot, home, path: absolutePath(process.env.PATH ?? "") };
   for (const entry of Object.values(declaration).flatMap((groups) => groups.flatMap(({ hooks }) => hooks))) {
     const origin = origins.get(entry);
-    if (entry.type !== "command" || origin === undefined || !isProjects(origin.file)) continue;
+    if (entry.type !== "command" || origin === undefined || !projects.has(origin.file)) continue;
     const resolved = await resolveEntry(entry, origin.file, { place, origin, hasRunDirectory: true });
     // What is missing has no bytes; compile refuses it by its own name. Variables stand in the settings file.
     for (const { file, sha256 } of "pins" in resolved ? resolved.pins : [])

@@ -108,6 +108,18 @@ test("trust lists, approves by the head of a hash, and revokes, as text and as J
   expect(await compiled("check")).toMatchObject({ code: 78 });
 });
 
+test("what is refused of a named file is listed and approved with --hooks", async () => {
+  const file = await world.declare("project", { PreToolUse: [group(["./g.sh"], IMPORTED)] }, "hooks.yaml");
+  expect(await compiled("check", file)).toMatchObject({ code: 78 });
+  expect(await bridle("trust")).toMatchObject({ code: 0 });
+  expect(await bridle("trust", "--hooks", file)).toMatchObject({ code: 1 });
+  expect(await bridle("trust", "approve", "--all", "--hooks", file)).toMatchObject({ code: 0 });
+  expect(await compiled("check", file)).toMatchObject({ code: 0 });
+  expect((await compiled("explain", file)).stdout).toContain(
+    `imported (imported:claude), ${file}:4, trusted`,
+  );
+});
+
 test("approve --all leaves what cannot run, and says so", async () => {
   await world.declare("project", { Stop: [group(["./g.sh"], IMPORTED), group(["./none.sh"], IMPORTED)] });
   const { code, stdout } = await bridle("trust", "approve", "--all");

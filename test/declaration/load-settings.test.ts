@@ -134,6 +134,15 @@ describe("the project", () => {
     expect(compiledFor).toBe(world.project);
   });
 
+  test("has the hooks of each folder down to the working directory, outermost first: one inside hides nothing", async () => {
+    await world.declare("project", stop("outer"));
+    await world.declare("project", stop("inner"), "packages/a/.lionagi/settings.yaml");
+    await world.declare("project", stop("other"), "packages/b/.lionagi/settings.yaml");
+    const cwd = join(world.project, "packages/a");
+    expect(await commandsOf({ cwd })).toEqual(["outer", "inner"]);
+    expect((await world.load({ cwd })).projectRoot).toBe(world.project);
+  });
+
   test("ends at its repository's root: what is above is another's", async () => {
     await mkdir(join(world.root, ".lionagi"));
     await writeFile(join(world.root, ".lionagi/settings.yaml"), "hooks_external: { Nope: [] }\n");

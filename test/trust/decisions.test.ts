@@ -236,6 +236,20 @@ describe("tiers follow provenance, never location:", () => {
     expect(await codesOf(work)).toEqual(["command_untrusted"]);
   });
 
+  test("a plugin's entry in a declaration that is passed on without its origins is still a plugin's", async () => {
+    await world.guard("plugin", "g.sh");
+    await world.declare("plugin", { PreToolUse: [group(["./g.sh"])] });
+    const { declaration } = await world.load({ plugins: [world.plugin] });
+    const work = compileAgentHooks(declaration, {
+      provider: "claude",
+      cwd: world.project,
+      trust: { home: world.home },
+      binary: world.binary,
+      prove: "off",
+    });
+    expect(await codesOf(work)).toEqual(["command_untrusted"]);
+  });
+
   test("moving an entry into a fragment, or into the user's file, changes no tier", async () => {
     await importOne();
     const settings = join(world.project, ".lionagi/settings.yaml");
