@@ -11,6 +11,7 @@ export const REFUSAL_CODES = {
   command_untrusted: "the command, or the project that declares it, is not trusted",
   command_changed: "the bytes of a guard differ from those compiled or trusted",
   placeholder_unset: "a placeholder in argv, or a variable that an env value names, has no value",
+  selftest_failed: "a guard does not answer its own self-test as it says",
   handler_type_unsupported: "the handler type is reserved or unknown",
   deadline_invalid: "a timeout is not usable, or the deadlines cannot be nested",
   provider_not_found: "the provider binary was not found",

@@ -3,6 +3,13 @@
 export { type CompileOptions, compileAgentHooks } from "./compiler/compile.ts";
 export { type ExplainedRun, explain } from "./compiler/explain.ts";
 export type { EntryProvenance, ProofSummary, ProveState, SkippedEntry } from "./compiler/plan.ts";
+export {
+  type ListedHook,
+  type Loaded,
+  listHooks,
+  type ResolveOptions,
+  refusesRun,
+} from "./compiler/resolve-hooks.ts";
 export { type HookDescription, RenderedHooks } from "./compiler/token.ts";
 export type { CompileWarning } from "./compiler/warnings.ts";
 export { type Edited, type EditOptions, editSettings, readSettings } from "./declaration/edit-settings.ts";
@@ -21,6 +28,7 @@ export type {
   HookDeclaration,
   HookEntry,
   HookGroup,
+  SelfTest,
 } from "./declaration/types.ts";
 export { AgentHooksRefused, formatIssue, type Issue, REFUSAL_CODES, type RefusalCode } from "./errors.ts";
 export { type ImportOptions, type ImportReport, importFiles } from "./import/import-files.ts";
@@ -51,6 +59,17 @@ export { createRedactor, type Redactor } from "./redaction/redactor.ts";
 export { escapeForTerminal, toOneLine } from "./redaction/terminal.ts";
 export type { StreamEvent } from "./render/provider.ts";
 export type { StricterForm } from "./render/stricter-forms.ts";
+export { buildEnvelope, type EnvelopePlace } from "./selftest/build-envelope.ts";
+export { type Invoked, type InvokedStep, type InvokeOptions, invokeHooks } from "./selftest/invoke-hooks.ts";
+export type { Answer } from "./selftest/judge-answer.ts";
+export {
+  type GuardReport,
+  type GuardState,
+  isSound,
+  type SelfTestOptions,
+  type SelfTestRow,
+  testHooks,
+} from "./selftest/run-self-tests.ts";
 export type { AmbientFinding } from "./spawn/ambient.ts";
 export type { EventAttestation, RunAttestation } from "./spawn/attestation.ts";
 export { DEFAULT_DEADLINES, type Deadlines } from "./spawn/deadlines.ts";

@@ -7,12 +7,14 @@ import { addCheckCommand } from "./check.ts";
 import { EXIT_CODES } from "./exit-codes.ts";
 import { addExplainCommand } from "./explain.ts";
 import { addImportCommand } from "./import.ts";
+import { addInvokeCommand } from "./invoke.ts";
 import { addProveCommand } from "./prove.ts";
 import { addPsCommand } from "./ps.ts";
 import { addRecoverCommand } from "./recover.ts";
 import { reportError } from "./report-error.ts";
 import { addRunCommand } from "./run.ts";
 import { addStopCommand } from "./stop.ts";
+import { addTestCommand } from "./test.ts";
 import { addTrustCommand } from "./trust.ts";
 
 const program = new Command("bridle")
@@ -27,7 +29,7 @@ const program = new Command("bridle")
 Exit codes:
   0   success
   1   the agent failed, or its prompt was blocked; prove: a required answer is not yes;
-      import: something was rejected
+      import: something was rejected; test: a guard failed or never blocked; invoke: denied
   2   import: a file cannot be read
   64  usage error
   70  internal error
@@ -41,6 +43,8 @@ addCheckCommand(program);
 addTrustCommand(program);
 addExplainCommand(program);
 addImportCommand(program);
+addTestCommand(program);
+addInvokeCommand(program);
 addPsCommand(program);
 addStopCommand(program);
 addRecoverCommand(program);

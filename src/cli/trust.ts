@@ -1,7 +1,5 @@
 // bridle trust: shows which imported and plugin commands would not run, records the user's approval of them, and takes it back.
 
-import { realpath } from "node:fs/promises";
-import { homedir } from "node:os";
 import type { Command } from "commander";
 import {
   AgentHooksRefused,
@@ -10,8 +8,6 @@ import {
   describeProjectTrust,
   escapeForTerminal,
   type LoadedSettings,
-  loadDeclaration,
-  loadSettings,
   type PendingCommand,
   type PendingFile,
   pendingCommands,
@@ -21,6 +17,7 @@ import {
   toOneLine,
 } from "../index.ts";
 import { EXIT_CODES } from "./exit-codes.ts";
+import { loadHooks } from "./load-hooks.ts";
 
 interface TrustFlags {
   readonly cwd: string;
@@ -131,12 +128,8 @@ function withCommon(command: Command): Command {
     .option("--json", "one JSON object on stdout");
 }
 
-async function load({ cwd, hooks }: TrustFlags): Promise<LoadedSettings> {
-  if (hooks === undefined) return loadSettings({ cwd });
-  const { declaration, origins, projectRoot, source } = await loadDeclaration(hooks);
-  const home = await realpath(homedir()).catch(() => homedir());
-  const file = { path: source, tier: "project", root: projectRoot, isFragment: false } as const;
-  return { declaration, origins, projectRoot, files: [file], home, issues: [] };
+function load({ cwd, hooks }: TrustFlags): Promise<LoadedSettings> {
+  return loadHooks({ file: hooks, cwd });
 }
 
 function show({ json }: TrustFlags, data: object, lines: readonly string[]): void {

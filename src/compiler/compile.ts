@@ -11,6 +11,7 @@ import { AgentHooksRefused, type Issue, refuseIfAny } from "../errors.ts";
 import { CANARY_EVENT, capabilityOf, type EventName, PROVIDERS, type Provider } from "../profile/events.ts";
 import type { ProofProgress } from "../prove/prove-binary.ts";
 import { adapterFor } from "../render/registry.ts";
+import { requireSelfTests } from "../selftest/require-self-tests.ts";
 import { compileEntries } from "./compile-entries.ts";
 import { deadlineFor } from "./deadlines.ts";
 import { findCompanions, findProviderBinary } from "./find-binary.ts";
@@ -41,6 +42,11 @@ export interface CompileOptions {
    * binary. `require`: refuse (`provider_unproven`). `off`: go on without one; receipt and result say so. Default `auto`.
    */
   prove?: "auto" | "require" | "off";
+  /**
+   * `require`: run the self-tests that entries declare, and refuse when one fails (`selftest_failed`). Entries without any are not run.
+   * Default `off`.
+   */
+  selftest?: "require" | "off";
   /** Told of each case while a proof runs. */
   onProve?: (progress: ProofProgress) => void;
   /** Where proofs are kept. Default: `proofs` in the state directory. */
@@ -54,7 +60,7 @@ export interface CompileOptions {
  *
  * @throws AgentHooksRefused with every issue found: `declaration_invalid`, `event_unknown`, `event_unsupported`,
  * `matcher_invalid`, `command_invalid`, `command_not_found`, `command_untrusted`, `command_changed`, `placeholder_unset`,
- * `handler_type_unsupported`, `deadline_invalid`, `provider_not_found`, `provider_unsupported`, `provider_unproven`, `provider_disproven`, `option_invalid`.
+ * `selftest_failed`, `handler_type_unsupported`, `deadline_invalid`, `provider_not_found`, `provider_unsupported`, `provider_unproven`, `provider_disproven`, `option_invalid`.
  * @example
  * const hooks = await compileAgentHooks(
  *   { PreToolUse: [{ matcher: "kind:shell", hooks: [{ type: "command", command: ["node", "guard.js"] }] }] },
@@ -65,7 +71,7 @@ export async function compileAgentHooks(
   declaration: HookDeclaration,
   options: CompileOptions,
 ): Promise<RenderedHooks> {
-  const { provider, source = "declaration", prove = "auto" } = options;
+  const { provider, source = "declaration", prove = "auto", signal } = options;
   const path = absolutePath(options.path ?? process.env.PATH ?? "");
 
   refuseIfAny(await checkOptions(options));
@@ -110,20 +116,31 @@ export async function compileAgentHooks(
   };
   const unchecked: HookPlan = { ...unproven, prove: "off", proof: undefined, downgrades: [], digest: "" };
   refuseIfAny(adapterFor(provider).plan(unchecked));
+  if (options.selftest === "require") {
+    const stop = signal === undefined ? {} : { signal };
+    const where = { projectRoot, hookPath: unproven.hookPath, provider, source, provenance, ...stop };
+    refuseIfAny(await requireSelfTests(valid, entries, where));
+  }
   const { issues: proofIssues, ...proven } = await decideProof({
     binary,
     events,
     prove,
     proofDir: options.proofDir,
     onProve: options.onProve,
-    signal: options.signal,
+    signal,
   });
   refuseIfAny(proofIssues);
   const plan = { ...unproven, ...proven };
   return mintToken({ ...plan, digest: digestOf(plan) });
 }
 
-async function checkOptions({ provider, cwd, prove, pluginRoot }: CompileOptions): Promise<Issue[]> {
+async function checkOptions({
+  provider,
+  cwd,
+  prove,
+  selftest,
+  pluginRoot,
+}: CompileOptions): Promise<Issue[]> {
   const issues: Issue[] = [];
   const invalid = (path: string, message: string, hint: string) =>
     issues.push({ code: "option_invalid", path, message, hint });
@@ -131,6 +148,8 @@ async function checkOptions({ provider, cwd, prove, pluginRoot }: CompileOptions
     invalid("provider", `unknown provider ${JSON.stringify(provider)}`, `known: ${PROVIDERS.join(", ")}`);
   if (prove !== undefined && !["auto", "require", "off"].includes(prove))
     invalid("prove", `unknown value ${JSON.stringify(prove)}`, "known: auto, require, off");
+  if (selftest !== undefined && !["require", "off"].includes(selftest))
+    invalid("selftest", `unknown value ${JSON.stringify(selftest)}`, "known: require, off");
   if (pluginRoot !== undefined && !isAbsolute(pluginRoot))
     invalid("pluginRoot", `expected an absolute path, got ${JSON.stringify(pluginRoot)}`, "");
   if (typeof cwd !== "string" || !isAbsolute(cwd))

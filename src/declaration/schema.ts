@@ -1,6 +1,7 @@
 // What one entry of a declaration may hold. Validation and the JSON Schema for editors are both made from it.
 
 import { z } from "zod";
+import { EVENT_NAMES } from "../profile/events.ts";
 
 /** Longest timeout accepted, in seconds. */
 export const TIMEOUT_MAX_SECONDS = 3600;
@@ -18,6 +19,23 @@ const envValue = z
   .refine((value) => !value.includes("\0"), "must not hold a NUL")
   .describe("The value; env:NAME reads the variable NAME of the supervisor when a run starts.");
 
+/** What a self-test may expect. */
+export const EXPECTATIONS = ["deny", "allow", "rewrite", "context"] as const;
+
+const selfTest = z.strictObject({
+  event: z.enum(EVENT_NAMES).optional().describe("The entry's own event, which is the default."),
+  input: z
+    .record(z.string(), z.unknown())
+    .describe(
+      "Laid over a whole envelope of the event, for example { tool_input: { command: git push -f } }.",
+    ),
+  expect: z
+    .enum(EXPECTATIONS)
+    .describe(
+      "allow: it lets the action go on. context: it adds text. A guard that fails meets none of them.",
+    ),
+});
+
 const policy = {
   timeout: z
     .number()
@@ -33,6 +51,11 @@ const policy = {
     .boolean()
     .optional()
     .describe("Lets an allow of this entry grant what the agent's own rules would withhold. Default false."),
+  selftest: z
+    .array(selfTest)
+    .min(1)
+    .optional()
+    .describe("What this guard must answer: run by bridle test, and by compile with selftest: require."),
 };
 
 const argvWord = z

@@ -5,8 +5,9 @@ import type { Issue, RefusalCode } from "../errors.ts";
 import { isJsonObject } from "../json.ts";
 import { EVENT_NAMES, type EventName, isEventName, SEAMLESS_EVENTS } from "../profile/events.ts";
 import { matcherProblem } from "../profile/matcher.ts";
+import { checkSelfTests } from "./check-self-tests.ts";
 import { commandEntry, functionEntry, TIMEOUT_MAX_SECONDS } from "./schema.ts";
-import type { HookDeclaration } from "./types.ts";
+import type { HookDeclaration, SelfTest } from "./types.ts";
 
 const RESERVED_TYPES = ["http", "prompt", "agent", "mcp_tool"];
 
@@ -136,11 +137,11 @@ function checkGroup(event: EventName, group: unknown, at: string, collector: Col
       "add an entry or remove the group",
     );
   hooks.forEach((entry, index) => {
-    checkEntry(entry, `${at}.hooks[${index}]`, collector);
+    checkEntry(event, entry, `${at}.hooks[${index}]`, collector);
   });
 }
 
-function checkEntry(entry: unknown, at: string, collector: Collector): void {
+function checkEntry(event: EventName, entry: unknown, at: string, collector: Collector): void {
   const { add } = collector;
   if (!isJsonObject(entry)) {
     add(
@@ -173,6 +174,8 @@ function checkEntry(entry: unknown, at: string, collector: Collector): void {
   }
   const result = (type === "command" ? commandEntry : functionEntry).safeParse(entry);
   if (!result.success) for (const issue of result.error.issues) addZodIssue(issue, entry, at, collector);
+  else if (entry.selftest !== undefined)
+    collector.issues.push(...checkSelfTests(event, entry.selftest as unknown as readonly SelfTest[], at));
   for (const name of Object.keys(isJsonObject(entry.env) ? entry.env : {})) {
     if (FORBIDDEN_ENV.test(name))
       add(
@@ -187,24 +190,18 @@ function checkEntry(entry: unknown, at: string, collector: Collector): void {
 function addZodIssue(issue: z.core.$ZodIssue, entry: unknown, at: string, { add }: Collector): void {
   if (issue.code === "unrecognized_keys") {
     for (const key of issue.keys) {
-      const value = (entry as Record<string, unknown>)[key];
+      const value = valueAt(entry, [...issue.path, key]);
       add(
         "declaration_invalid",
-        `${at}.${key}`,
+        `${placeOf(issue.path, at)}.${key}`,
         `unknown key ${show(key)} with value ${show(value)}`,
         "a misspelt key would be ignored without a word",
       );
     }
     return;
   }
-  const where = issue.path.reduce<string>(
-    (path, key) => (typeof key === "number" ? `${path}[${key}]` : `${path}.${String(key)}`),
-    at,
-  );
-  const value = issue.path.reduce<unknown>(
-    (inner, key) => (inner as Record<PropertyKey, unknown> | undefined)?.[key],
-    entry,
-  );
+  const where = placeOf(issue.path, at);
+  const value = valueAt(entry, issue.path);
   const code: RefusalCode =
     issue.path[0] === "timeout"
       ? "deadline_invalid"
@@ -218,6 +215,20 @@ function addZodIssue(issue: z.core.$ZodIssue, entry: unknown, at: string, { add 
         ? `seconds, more than 0 and at most ${TIMEOUT_MAX_SECONDS}`
         : "";
   add(code, where, `${issue.message}, got ${show(value)}`, hint);
+}
+
+function placeOf(path: readonly PropertyKey[], at: string): string {
+  return path.reduce<string>(
+    (place, key) => (typeof key === "number" ? `${place}[${key}]` : `${place}.${String(key)}`),
+    at,
+  );
+}
+
+function valueAt(entry: unknown, path: readonly PropertyKey[]): unknown {
+  return path.reduce<unknown>(
+    (inner, key) => (inner as Record<PropertyKey, unknown> | undefined)?.[key],
+    entry,
+  );
 }
 
 function show(value: unknown): string {
