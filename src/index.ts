@@ -30,6 +30,18 @@ export type {
   HookGroup,
   SelfTest,
 } from "./declaration/types.ts";
+export {
+  type LocatedIssue,
+  type ValidatedFile,
+  validateFile,
+  validateSettings,
+} from "./declaration/validate-settings.ts";
+export { type ExaminedMachine, examineMachine } from "./doctor/examine-machine.ts";
+export {
+  type AuthKind,
+  type ExaminedProvider,
+  examineProvider,
+} from "./doctor/examine-provider.ts";
 export { AgentHooksRefused, formatIssue, type Issue, REFUSAL_CODES, type RefusalCode } from "./errors.ts";
 export { type ImportOptions, type ImportReport, importFiles } from "./import/import-files.ts";
 export { importHooks } from "./import/import-hooks.ts";

@@ -4,10 +4,13 @@
 import { Command, CommanderError } from "commander";
 import { VERSION } from "../index.ts";
 import { addCheckCommand } from "./check.ts";
+import { addDoctorCommand } from "./doctor.ts";
 import { EXIT_CODES } from "./exit-codes.ts";
 import { addExplainCommand } from "./explain.ts";
 import { addImportCommand } from "./import.ts";
+import { addInitCommand } from "./init.ts";
 import { addInvokeCommand } from "./invoke.ts";
+import { addListCommand } from "./list.ts";
 import { addProveCommand } from "./prove.ts";
 import { addPsCommand } from "./ps.ts";
 import { addRecoverCommand } from "./recover.ts";
@@ -16,6 +19,7 @@ import { addRunCommand } from "./run.ts";
 import { addStopCommand } from "./stop.ts";
 import { addTestCommand } from "./test.ts";
 import { addTrustCommand } from "./trust.ts";
+import { addValidateCommand } from "./validate.ts";
 
 const program = new Command("bridle")
   .description("Start the claude and codex CLIs under hooks you declared, and under nothing else.")
@@ -43,6 +47,10 @@ addCheckCommand(program);
 addTrustCommand(program);
 addExplainCommand(program);
 addImportCommand(program);
+addInitCommand(program);
+addListCommand(program);
+addValidateCommand(program);
+addDoctorCommand(program);
 addTestCommand(program);
 addInvokeCommand(program);
 addPsCommand(program);

@@ -2,7 +2,7 @@
 
 import type { LoadedSettings } from "../declaration/load-settings.ts";
 import type { HookEntry, SelfTest } from "../declaration/types.ts";
-import type { Issue } from "../errors.ts";
+import type { Issue, RefusalCode } from "../errors.ts";
 import { capabilityOf, EVENT_NAMES, type EventName } from "../profile/events.ts";
 import { compileEntries } from "./compile-entries.ts";
 import { HOOK_TIMEOUT_SECONDS } from "./deadlines.ts";
@@ -24,6 +24,7 @@ export interface ListedHook extends EntryProvenance {
   readonly state: "runs" | "pending" | "refused";
   /** Why it does not run. */
   readonly problem?: string;
+  readonly code?: RefusalCode;
 }
 
 export interface ResolvedHook extends ListedHook {
@@ -68,16 +69,17 @@ export async function resolveHooks(
     const origin = origins.get(entry);
     const from = provenance[id] ?? { tier: origin?.tier ?? "caller", trust: "own" as const };
     const runs = compiled.get(id);
-    const found = issues.filter((issue) => issue.path.includes(`: ${id}.`));
-    const isPending =
-      runs === undefined &&
-      (found.some(({ code }) => code === "command_untrusted" || code === "command_changed") ||
-        skipped.some((one) => one.id === id));
-    const left = skipped.filter((one) => one.id === id).map(({ message }) => message);
-    const problem = [
-      ...found.map(({ message, hint }) => `${message}${hint === "" ? "" : ` (${hint})`}`),
-      ...left,
+    const problems = [
+      ...issues
+        .filter(({ path: at }) => at.includes(`: ${id}.`))
+        .map(({ code, message, hint }) => ({
+          code,
+          message: hint === "" ? message : `${message} (${hint})`,
+        })),
+      ...skipped.filter((one) => one.id === id),
     ];
+    const isPending = problems.some(({ code }) => code === "command_untrusted" || code === "command_changed");
+    const [first] = problems;
     return {
       id,
       event,
@@ -92,7 +94,9 @@ export async function resolveHooks(
         ? { origin: `${origin.file}:${origin.line}` }
         : {}),
       state: runs !== undefined ? ("runs" as const) : isPending ? ("pending" as const) : ("refused" as const),
-      ...(runs !== undefined || problem.length === 0 ? {} : { problem: problem.join("; ") }),
+      ...(runs !== undefined || first === undefined
+        ? {}
+        : { problem: problems.map(({ message }) => message).join("; "), code: first.code }),
       compiled: runs,
       tests: entry.selftest ?? [],
     };
