@@ -16,6 +16,7 @@ import {
   listHooks,
   loadSettings,
   type Provider,
+  refusesRun,
 } from "../index.ts";
 import { parseProvider } from "./compile-file.ts";
 import { EXIT_CODES } from "./exit-codes.ts";
@@ -31,6 +32,8 @@ interface ExaminedHooks {
   readonly hooks: number;
   readonly pending: number;
   readonly refused: number;
+  /** A run would be refused because of one of them. */
+  readonly isRefused: boolean;
   readonly issues: readonly Issue[];
 }
 
@@ -45,7 +48,7 @@ export function addDoctorCommand(program: Command): void {
     .addHelpText(
       "after",
       `
-Exit codes: 0 there is an agent that can be used, and the settings can be read; 1 otherwise.
+Exit codes: 0 there is an agent that can be used, and no hook of the settings refuses a run; 1 otherwise.
 
 Examples:
   bridle doctor
@@ -65,7 +68,7 @@ Examples:
             chosen.map((provider) => examineProvider({ provider, cwd: resolve(cwd), ...own })),
           ),
         };
-        const ok = examined.hooks.issues.length === 0 && examined.providers.some(isUsable);
+        const ok = !examined.hooks.isRefused && examined.providers.some(isUsable);
         const shown = createRedactor({ env: process.env }).json(examined);
         if (json) process.stdout.write(`${JSON.stringify({ type: "doctor", ok, ...shown })}\n`);
         else
@@ -98,11 +101,12 @@ async function examineHooks(cwd: string): Promise<ExaminedHooks> {
       hooks: hooks.length,
       pending: count("pending"),
       refused: count("refused"),
+      isRefused: hooks.some(refusesRun),
       issues: [],
     };
   } catch (error) {
     if (!(error instanceof AgentHooksRefused)) throw error;
-    return { files: [], hooks: 0, pending: 0, refused: 0, issues: error.issues };
+    return { files: [], hooks: 0, pending: 0, refused: 0, isRefused: true, issues: error.issues };
   }
 }
 
@@ -126,7 +130,7 @@ function describeMachine(machine: ExaminedMachine): string[] {
   ];
 }
 
-function describeHooks({ files, hooks, pending, refused, issues }: ExaminedHooks): string[] {
+function describeHooks({ files, hooks, pending, refused, isRefused, issues }: ExaminedHooks): string[] {
   return [
     "settings",
     ...(issues.length > 0
@@ -136,6 +140,7 @@ function describeHooks({ files, hooks, pending, refused, issues }: ExaminedHooks
             ? ["  none: `bridle init` writes a first one"]
             : files.map((file) => `  ${file}`)),
           `  ${hooks} hook(s), ${pending} not trusted, ${refused} that cannot run`,
+          ...(isRefused ? ["  a run would be refused because of them: see `bridle list`"] : []),
         ]),
   ];
 }
@@ -154,8 +159,8 @@ function describeProvider({ provider, binary, proof, auth, ambient, issues }: Ex
     ...(proof === undefined ? [] : [`  proof    ${describeProof(proof, provider)}`]),
     `  login    ${describeAuth(auth)}`,
     ...(ambient.length === 0
-      ? ["  left out nothing was found"]
-      : ambient.map(({ message }) => `  left out ${message}`)),
+      ? ["  ambient  nothing was found"]
+      : ambient.map(({ message }) => `  ambient  ${message}`)),
   ];
 }
 

@@ -87,7 +87,8 @@ export async function examineProvider({
     return {
       ...common,
       binary: found.examined,
-      proof: await examineProof(found.binary, proofDir),
+      // There is nothing to prove of a fake.
+      ...(found.examined.form === "fake" ? {} : { proof: await examineProof(found.binary, proofDir) }),
       issues: [],
     };
   } catch (error) {
@@ -114,7 +115,7 @@ async function findBinary(
 }
 
 /** As compile looks for one, without making it. */
-async function examineProof(binary: ProviderBinary, directory: string): Promise<ExaminedProof> {
+export async function examineProof(binary: ProviderBinary, directory: string): Promise<ExaminedProof> {
   const key = proofKeyOf(binary, { digest: await matrixDigest() });
   const stored = await loadProof(directory, key);
   const shipped: FoundProof =
