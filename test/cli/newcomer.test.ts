@@ -283,3 +283,19 @@ test.each(["init", "list", "validate", "test", "invoke", "doctor"])(
     expect(stdout).toContain("--json");
   },
 );
+
+test("every command has examples in its help, --json, and a section in docs/CLI.md", async () => {
+  const page = await readFile(new URL("../../docs/CLI.md", import.meta.url), "utf8");
+  const { stdout: help } = await bridle(["--help"]);
+  const commands = [...(help.split("Commands:")[1] ?? "").matchAll(/^ {2}([a-z]+) /gm)].map(
+    ([, name = ""]) => name,
+  );
+  const known = commands.filter((name) => name !== "help");
+  expect(known.length).toBeGreaterThan(14);
+  const told = await Promise.all(
+    known.map(async (name) => [name, (await bridle([name, "--help"])).stdout] as const),
+  );
+  const lacks = (mark: string) => told.filter(([, text]) => !text.includes(mark)).map(([name]) => name);
+  expect([lacks("--json"), lacks("Examples:\n")]).toEqual([[], []]);
+  expect(known.filter((name) => !page.includes(`\n## bridle ${name}\n`))).toEqual([]);
+});
