@@ -7,6 +7,7 @@ import {
   AgentHooksRefused,
   approve,
   approveProject,
+  createRedactor,
   describeProjectTrust,
   escapeForTerminal,
   type LoadedSettings,
@@ -51,7 +52,7 @@ Examples:
     )
     .action(async (flags: TrustFlags) => {
       const settings = await load(flags);
-      const pending = await pendingCommands(settings);
+      const pending = (await pendingCommands(settings)).map(maskEnv);
       const { commands } = await readTrust(settings.home);
       const project = await describeProjectTrust(settings);
       const told = { pending, trusted: [...commands], project: describeProject(settings, project) };
@@ -137,6 +138,11 @@ async function load({ cwd, hooks }: TrustFlags): Promise<LoadedSettings> {
   const home = await realpath(homedir()).catch(() => homedir());
   const file = { path: source, tier: "project", root: projectRoot, isFragment: false } as const;
   return { declaration, origins, projectRoot, files: [file], home, issues: [] };
+}
+
+/** What a person must read stays as it is; only the values of variables with a secret's name are hidden. */
+function maskEnv({ env, ...pending }: PendingCommand): PendingCommand {
+  return { ...pending, env: createRedactor().json(env) };
 }
 
 function show({ json }: TrustFlags, data: object, lines: readonly string[]): void {

@@ -174,6 +174,15 @@ describe("D7, trust:", () => {
     },
   );
 
+  test("advisory events skip with a warning, a changed script's too", async () => {
+    await importOne("PostToolUse");
+    await world.approveAll();
+    await world.guard("project", "g.sh", "exit 1");
+    const hooks = (await world.compile()).describe();
+    expect(hooks.skipped).toMatchObject([{ trust: "changed" }]);
+    expect(hooks.warnings).toMatchObject([{ code: "command_changed" }]);
+  });
+
   test("a changed argv changes the hash and re-enters pending state", async () => {
     await importOne();
     await world.approveAll();
