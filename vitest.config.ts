@@ -15,6 +15,8 @@ export default defineConfig({
     include: ["test/**/*.test.ts"],
     testTimeout: 30_000,
     hookTimeout: 30_000,
+    // Most tests wait for processes.
+    maxWorkers: 2,
     coverage: { include: ["src/profile/**"], thresholds: { branches: 100 } },
   },
 });

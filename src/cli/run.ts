@@ -1,7 +1,7 @@
 // bridle run: one agent under the declared hooks, with readable progress or JSONL events.
 
 import { resolve } from "node:path";
-import type { Command } from "commander";
+import { type Command, Option } from "commander";
 import {
   type AgentEvent,
   type Provider,
@@ -51,8 +51,19 @@ export function addRunCommand(program: Command): void {
     .option("--allowed-tools <name...>", "claude: tools that run without asking")
     .option("--config-home <which>", "user lends the login; run gives an empty home", "user")
     .option("--pass-env <name...>", "variables to pass on to the agent")
-    .option("--containment <how>", "auto, pid-namespace or sweep (default: auto)")
-    .option("--workspace <use>", "exclusive: no other run in --cwd; shared (default)")
+    .addOption(
+      new Option("--containment <how>", "what holds its processes together (default: auto)").choices([
+        "auto",
+        "pid-namespace",
+        "sweep",
+      ]),
+    )
+    .addOption(
+      new Option("--workspace <use>", "exclusive: no other run in --cwd (default: shared)").choices([
+        "exclusive",
+        "shared",
+      ]),
+    )
     .option("--timeout <seconds>", "end the run after this long", Number)
     .option("--json", "events as JSONL on stdout")
     .addHelpText(

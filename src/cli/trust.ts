@@ -5,6 +5,7 @@ import {
   AgentHooksRefused,
   approve,
   approveProject,
+  createRedactor,
   describeProjectTrust,
   escapeForTerminal,
   type LoadedSettings,
@@ -48,7 +49,7 @@ Examples:
     )
     .action(async (flags: TrustFlags) => {
       const settings = await load(flags);
-      const pending = await pendingCommands(settings);
+      const pending = (await pendingCommands(settings)).map(maskEnv);
       const { commands } = await readTrust(settings.home);
       const project = await describeProjectTrust(settings);
       const told = { pending, trusted: [...commands], project: describeProject(settings, project) };
@@ -130,6 +131,11 @@ function withCommon(command: Command): Command {
 
 function load({ cwd, hooks }: TrustFlags): Promise<LoadedSettings> {
   return loadHooks({ file: hooks, cwd });
+}
+
+/** What a person must read stays as it is; only the values of variables with a secret's name are hidden. */
+function maskEnv({ env, ...pending }: PendingCommand): PendingCommand {
+  return { ...pending, env: createRedactor().json(env) };
 }
 
 function show({ json }: TrustFlags, data: object, lines: readonly string[]): void {

@@ -7,6 +7,7 @@ import type { Issue } from "../errors.ts";
 import { capabilityOf, type EventName } from "../profile/events.ts";
 import { hashCommand } from "../trust/command-hash.ts";
 import { judgeCommand, type TrustState } from "../trust/judge.ts";
+import { untrustedProjectIssue } from "../trust/project-trust.ts";
 import { readTrust, type TrustRecords } from "../trust/trust-records.ts";
 import { HOOK_TIMEOUT_SECONDS } from "./deadlines.ts";
 import { hasRunDirectory } from "./placeholders.ts";
@@ -72,7 +73,7 @@ export async function compileEntries(
         const trust = isPinned(entry, origin) ? await trustOf(entry, resolved.pins) : OWN;
         provenance[id] = provenanceOf(entry, origin, trust.state);
         if (origin?.projectUntrusted !== undefined) {
-          options.issues.push(untrustedProjectEntry(at, origin.projectUntrusted));
+          options.issues.push(untrustedProjectIssue(`${at}.command`, origin.projectUntrusted));
           continue;
         }
         if (trust.state === "untrusted" || trust.state === "changed") {
@@ -122,15 +123,6 @@ function trustIssue(
     path: `${at}.command`,
     message: detail,
     hint: `read it with \`bridle trust\`, then \`bridle trust approve ${hash}\``,
-  };
-}
-
-function untrustedProjectEntry(at: string, why: string): Issue {
-  return {
-    code: "command_untrusted",
-    path: `${at}.command`,
-    message: `the project's hooks are not trusted: ${why}`,
-    hint: "read its .lionagi, then `bridle trust project`",
   };
 }
 

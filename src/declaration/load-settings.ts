@@ -6,7 +6,7 @@ import { homedir } from "node:os";
 import { resolve } from "node:path";
 import { AgentHooksRefused, type Issue } from "../errors.ts";
 import { isJsonObject } from "../json.ts";
-import { describeProjectTrust } from "../trust/project-trust.ts";
+import { describeProjectTrust, untrustedProjectIssue } from "../trust/project-trust.ts";
 import { findProjectFolders, findSettings, type SettingsFile } from "./find-settings.ts";
 import { type Origin, rememberOrigin, sourceOf, tierOf } from "./origin.ts";
 import { parseSettings, refuseFile, refuseStrays } from "./parse-settings.ts";
@@ -96,7 +96,7 @@ export async function loadSettings({
   return {
     ...settings,
     origins: originsOf(places, projectRoot, untrusted),
-    issues: untrusted === undefined ? [] : [untrustedProject(projectRoot, untrusted)],
+    issues: untrusted === undefined ? [] : [untrustedProjectIssue(projectRoot, untrusted)],
   };
 }
 
@@ -110,16 +110,6 @@ interface Place {
   readonly entry: HookEntry;
   readonly file: SettingsFile;
   readonly line: number;
-}
-
-export function untrustedProject(projectRoot: string, why: string): Issue {
-  const message = `the project's hooks are not trusted: ${why}`;
-  return {
-    code: "command_untrusted",
-    path: projectRoot,
-    message,
-    hint: "read its .lionagi, then `bridle trust project`",
-  };
 }
 
 async function loadPart(file: SettingsFile): Promise<LoadedPart> {

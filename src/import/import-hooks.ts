@@ -101,11 +101,12 @@ function readHooks(member: Member, place: Place): ReportEntry[] {
   }
   if (value.kind !== "object")
     return [rejectItem(member, place, [`hooks is ${describeNode(value)}, not an object`])];
+  const lastOf = new Map(value.members.map((event) => [event.key, event]));
   return value.members.flatMap((event): ReportEntry[] => {
     const here = { ...place, path: joinPath(path, event.key) };
     if (event.key === "state" && provider === "codex")
       return [noteItem(event, here, "hooks.state ignored: trust bookkeeping")];
-    const last = value.members.findLast(({ key }) => key === event.key);
+    const last = lastOf.get(event.key);
     const superseded = last === event ? [] : supersededBy(event.key, last, provider);
     return readEvent(event, { ...here, problems: [...place.problems, ...superseded] });
   });

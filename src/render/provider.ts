@@ -178,13 +178,14 @@ export type StreamEvent =
     }
   | {
       readonly type: "result";
-      /** What the provider's final message says; `ok` is not yet `success`. */
-      /** `no_message`: the turn is called complete, but the model said nothing in it. */
+      /** `ok` is not yet `success`. `no_message`: the turn is called complete, but the model said nothing in it. */
       readonly status: "ok" | "error" | "prompt_blocked" | "interrupted" | "no_message";
       readonly reason: string;
       readonly text?: string;
       readonly turns?: number;
     }
+  /** Another turn begins: a `result` before it was not the last word. Never shown to callers. */
+  | { readonly type: "turn_started" }
   /** Answers on claude's control channel; never shown to callers. */
   | { readonly type: "control"; readonly payload: JsonObject }
   | { readonly type: "raw"; readonly payload: Json }

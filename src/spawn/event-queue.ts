@@ -1,6 +1,7 @@
 // Between a run and its one consumer: order, numbers, and a bound on what waits. The pipe is held back first (P5); what still comes is
 // dropped, and told where it would have been. Numbers are given on the way out, so that they have no gap whatever was dropped (P4).
 
+import { setImmediate as nextTurn } from "node:timers/promises";
 import type { AgentEvent, AgentEventBody, DroppedEvent } from "./events.ts";
 import { LINE_CAP_BYTES } from "./frame.ts";
 import { weigh } from "./weigh.ts";
@@ -27,6 +28,9 @@ export interface QueueLimits {
 }
 
 const MIB = 1024 * 1024;
+
+/** Delivered before the event loop has its turn: a loop over them alone would keep timers and signals from this process. */
+const EVENTS_PER_TURN = 64;
 
 /** A longest line weighs about twice its bytes: beside it there must be room for what came with it, else a consumer that keeps up loses that. */
 export function queueLimits(maxLineBytes: number = LINE_CAP_BYTES): QueueLimits {
@@ -116,11 +120,16 @@ export function createEventQueue(
   };
 
   async function* iterate(): AsyncGenerator<AgentEvent> {
+    let sinceTurn = 0;
     try {
       for (;;) {
         const event = take();
-        if (event !== undefined) yield event;
-        else if (hasEnded || state === "detached") return;
+        if (event !== undefined) {
+          yield event;
+          if (++sinceTurn < EVENTS_PER_TURN) continue;
+          sinceTurn = 0;
+          await nextTurn();
+        } else if (hasEnded || state === "detached") return;
         else
           await new Promise<void>((resolve) => {
             wake = resolve;

@@ -19,7 +19,7 @@ export interface HookEvent {
 /** Control answers and the provider's own hook lines are Bridle's business and are not shown. */
 type ShownStreamEvent = Exclude<
   StreamEvent,
-  { type: "control" } | { type: "provider_hook" } | { type: "result" }
+  { type: "control" } | { type: "turn_started" } | { type: "provider_hook" } | { type: "result" }
 >;
 
 /** A line of the agent's output was above `maxLineBytes` and is gone. */

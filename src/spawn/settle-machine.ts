@@ -19,6 +19,8 @@ export type RunEvent =
   | { readonly type: "final_message"; readonly message: NonNullable<RunFacts["finalMessage"]> }
   /** A line was too long to be read: it may have been a final message, and have said otherwise. */
   | { readonly type: "line_lost" }
+  /** The agent works on behind a final message, which so was not the last. */
+  | { readonly type: "turn_started" }
   /** The caller asks for an end of the turn. */
   | { readonly type: "interrupt" }
   /** Somebody ends the run: the caller, or a guard path that is not in force. */
@@ -113,6 +115,7 @@ export function reduceRun(state: RunState, event: RunEvent): Step {
     case "final_message":
       return takeFinalMessage(state, event.message);
     case "line_lost":
+    case "turn_started":
       return step({ ...state, finalMessage: undefined });
     case "interrupt":
       return isLive(state) && !state.isInterruptAsked

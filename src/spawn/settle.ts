@@ -62,6 +62,8 @@ export function settleRun(facts: RunFacts): Settlement {
     return { outcome: "interrupted", reason: stopCause.reason };
   if (facts.isTruncated) return { outcome: "incomplete", reason: "output_truncated" };
   if (finalMessage === undefined) {
+    if (stopCause?.kind === "lingered")
+      return { outcome: "incomplete", reason: "lingered in a turn without a final message" };
     if (exitCode === 0) return { outcome: "incomplete", reason: "exited 0 without a final message" };
     return {
       outcome: "failed",

@@ -3,7 +3,7 @@
 import { randomUUID } from "node:crypto";
 import type { HookPlan } from "../compiler/plan.ts";
 import { planOf } from "../compiler/token.ts";
-import { AgentHooksRefused, type Issue } from "../errors.ts";
+import { AgentHooksRefused, type Issue, refuseIfAny } from "../errors.ts";
 import { createLedger, type Ledger } from "../journal/ledger.ts";
 import { reach } from "../journal/steps.ts";
 import { capabilityOf } from "../profile/events.ts";
@@ -31,6 +31,7 @@ import { createLife, type Life } from "./life.ts";
 import { admitReceipts, noteLayout } from "./note-run.ts";
 import { openBroker } from "./open-broker.ts";
 import type { SpawnOptions } from "./options.ts";
+import { checkOptionShapes } from "./options-schema.ts";
 import { precheckRun } from "./precheck.ts";
 import { type AgentRun, createRun } from "./run.ts";
 import { createScope, type RunScope } from "./run-scope.ts";
@@ -64,6 +65,7 @@ export function spawnAgent(options: SpawnOptions): Promise<AgentRun> {
 
 /** As `spawnAgent`, for a supervisor that can tell its runs from others. */
 export async function spawnOwned(owner: object | undefined, options: SpawnOptions): Promise<AgentRun> {
+  if (typeof options !== "object" || options === null) refuseIfAny(checkOptionShapes(options));
   const entered = enterProcess({
     signal: options.signal,
     owner,
@@ -72,7 +74,7 @@ export async function spawnOwned(owner: object | undefined, options: SpawnOption
   });
   try {
     const run = await startRun(planOf(options.hooks), entered, options);
-    void run.result.then(entered.leave);
+    void run.result.then(entered.leave, entered.leave);
     return run;
   } catch (error) {
     entered.leave();

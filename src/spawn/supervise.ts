@@ -1,6 +1,8 @@
 // Watches one started CLI: its lines become events of the run, its exit and its final messages events of the settle machine, whose
 // effects it carries out. Decides nothing and fires no hooks.
 
+import type { Readable } from "node:stream";
+import { setImmediate as nextTurn } from "node:timers/promises";
 import type { ProviderAdapter, StreamEvent, StreamParser } from "../render/provider.ts";
 import type { ProviderChild } from "./child.ts";
 import type { AgentEventBody } from "./events.ts";
@@ -44,6 +46,9 @@ export function superviseChild(options: SuperviseOptions): StreamSummary {
   const take = (event: StreamEvent) => {
     switch (event.type) {
       case "control":
+        return;
+      case "turn_started":
+        life.send({ type: "turn_started" });
         return;
       case "provider_hook":
         onProviderHook(event);
@@ -90,20 +95,33 @@ export function superviseChild(options: SuperviseOptions): StreamSummary {
     },
     options.maxLineBytes,
   );
+  /** The agent is gone and the pipe was seen empty: what still comes is not its own. */
+  let isSealed = false;
+  let lateBytes = 0;
   child.stdout.on("data", (chunk: Buffer) => {
     lastOutputAt = performance.now();
-    framer.push(chunk);
+    if (isSealed) lateBytes += chunk.length;
+    else framer.push(chunk);
   });
   // While the consumer was waited for, the agent was not silent.
   child.stdout.on("resume", () => {
     lastOutputAt = performance.now();
   });
   child.stdout.on("error", () => {}); // the exit and the end of the stream say what there is to say
-  const endOutput = () => {
+  let isTruncated = false;
+  const seal = () => {
+    if (isSealed) return;
     const rest = framer.end();
     if (rest !== "") for (const event of parser.push(rest)) take(event);
     for (const event of parser.end()) take(event);
-    life.send({ type: "output_ended", isTruncated: rest !== "" && !isWholeJson(rest) });
+    isTruncated = rest !== "" && !isWholeJson(rest);
+    isSealed = true;
+  };
+  const endOutput = () => {
+    seal();
+    const message = `${lateBytes} bytes came after the exit, from a process that the agent had left behind; they were not read`;
+    if (lateBytes > 0) take({ type: "warning", code: "late_output", message });
+    life.send({ type: "output_ended", isTruncated });
   };
   child.stdout.once("close", endOutput);
   void child.exited.then((exit) => life.send({ type: "exited", exit }));
@@ -113,7 +131,10 @@ export function superviseChild(options: SuperviseOptions): StreamSummary {
     terminate: () => terminateChild(child),
     kill: () => killChild(child),
     closeInput: () => void (child.stdin.writable && child.stdin.end()),
-    drain: () => void child.stdout.resume(),
+    drain() {
+      child.stdout.resume();
+      void untilQuiet(child.stdout).then(seal);
+    },
     giveUpOutput() {
       child.stdout.off("close", endOutput);
       const message = "a descendant kept the output open after the exit";
@@ -134,6 +155,23 @@ export const NOTHING_SAID: Readonly<StreamSummary> = {
   usage: undefined,
   costUsd: undefined,
 };
+
+/** Turns of the event loop without data after which a pipe that is read is taken to be empty. */
+const QUIET_TURNS = 3;
+
+/** Resolves when the stream is at its end, or gave nothing for some turns of the event loop, each of which would have read it. */
+async function untilQuiet(stream: Readable): Promise<void> {
+  let hasData = true;
+  const note = () => {
+    hasData = true;
+  };
+  stream.on("data", note);
+  for (let quiet = 0; quiet < QUIET_TURNS && !stream.closed; quiet = hasData ? 0 : quiet + 1) {
+    hasData = false;
+    await nextTurn();
+  }
+  stream.off("data", note);
+}
 
 function isWholeJson(text: string): boolean {
   try {

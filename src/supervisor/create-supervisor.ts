@@ -4,6 +4,7 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import PQueue from "p-queue";
 import { AgentHooksRefused, refuseIfAny } from "../errors.ts";
 import type { SpawnOptions } from "../spawn/options.ts";
+import { checkOptionShapes } from "../spawn/options-schema.ts";
 import type { AgentRun } from "../spawn/run.ts";
 import { spawnOwned } from "../spawn/spawn-agent.ts";
 import { checkCapacity } from "./capacity.ts";
@@ -130,6 +131,7 @@ export function createSupervisor(options: SupervisorOptions = {}): Supervisor {
   return {
     async run(runOptions, queueOptions = {}) {
       checkQueueOptions(queueOptions);
+      if (typeof runOptions !== "object" || runOptions === null) refuseIfAny(checkOptionShapes(runOptions));
       checkQueueOptions({ ...(runOptions.signal === undefined ? {} : { signal: runOptions.signal }) });
       const signal = joinSignals(queueOptions.signal, runOptions.signal);
       refuseWhenStopped();

@@ -1,6 +1,7 @@
 // What a process does with its runs when it is told to end, or fails: it stops them, waits for their agent_exit, and then ends as it would
 // have ended without us. Never keeps a program's own handlers from being called, and never decides for a program that has some.
 
+import { constants } from "node:os";
 import { inspect } from "node:util";
 import { z } from "zod";
 import { refuseIfAny } from "../errors.ts";
@@ -17,6 +18,9 @@ import {
 const SIGNALS = ["SIGTERM", "SIGINT", "SIGHUP"] as const;
 type EndingSignal = (typeof SIGNALS)[number];
 type Ending = EndingSignal | "uncaughtException";
+
+/** After which a process that its own signal did not end leaves with the number a shell would give it. */
+const RAISE_MS = 5_000;
 
 /** On our listeners, so that two copies of this package in one process know each other's. */
 const OURS = Symbol.for("agent-bridle.shutdown");
@@ -98,9 +102,18 @@ const onSignal: ((signal: EndingSignal) => void) & Listener = (signal) => {
   void stopBecause(signal, runs).then(() => {
     unlisten();
     const isLast = !process.listeners(signal).some(isOurs);
-    if (!decides && isLast) process.kill(process.pid, signal);
+    if (!decides && isLast) raise(signal);
   });
 };
+
+/**
+ * The signal may be caught once more by a listener that only looks on and raises it again (signal-exit): that takes turns of the event loop,
+ * which must not run empty and end the process with 0 before.
+ */
+function raise(signal: EndingSignal): void {
+  process.kill(process.pid, signal);
+  setTimeout(() => process.exit(128 + constants.signals[signal]), RAISE_MS);
+}
 
 const onUncaught: ((error: unknown) => void) & Listener = (error) => {
   if (hostListens("uncaughtException")) return;

@@ -4,6 +4,7 @@
 import { absolutePath } from "../compiler/resolve-command.ts";
 import { resolveEntry } from "../compiler/resolve-entry.ts";
 import type { LoadedSettings } from "../declaration/load-settings.ts";
+import type { Issue } from "../errors.ts";
 import { identifyFile } from "./identity.ts";
 import { judgePin } from "./judge.ts";
 import { ENV_PIN, type Pin } from "./pins.ts";
@@ -48,4 +49,14 @@ export async function describeProjectTrust(project: Project): Promise<string | u
     if (judged.state !== "trusted") return judged.detail;
   }
   return undefined;
+}
+
+/** `path`: the project, or an entry of it. */
+export function untrustedProjectIssue(path: string, why: string): Issue {
+  return {
+    code: "command_untrusted",
+    path,
+    message: `the project's hooks are not trusted: ${why}`,
+    hint: "read its .lionagi, then `bridle trust project`",
+  };
 }

@@ -144,6 +144,17 @@ test("a control character in a script or an argument does not reach the terminal
   expect(stdout).toContain("hidden");
 });
 
+test("the value of a variable with a secret's name is not shown", async () => {
+  await world.declare("project", {
+    Stop: [group(["./g.sh"], { ...IMPORTED, env: { API_TOKEN: "s3cret-value", PLAIN: "shown" } })],
+  });
+  for (const args of [["trust"], ["trust", "--json"]]) {
+    const { stdout } = await bridle(...args);
+    expect(stdout).toContain("shown");
+    expect(stdout).not.toContain("s3cret-value");
+  }
+});
+
 test("the difference of a changed script is shown, or said to be unknown", async () => {
   await world.declare("project", { Stop: [group(["./g.sh"], IMPORTED)] });
   await world.approveAll();

@@ -219,6 +219,15 @@ describe("a patch", () => {
     ]);
   });
 
+  test("puts an addition to the last list before what comes after that list", () => {
+    const next = patched("x:   1   # odd\na:\n  b:\n    - 1\n", (document) => {
+      document.addIn(["a", "b"], 2);
+      document.setIn(["a", "c"], 3);
+      document.set("d", 4);
+    });
+    expect(next).toBe("x:   1   # odd\na:\n  b:\n    - 1\n    - 2\n  c: 3\nd: 4\n");
+  });
+
   test("changes one value and keeps the rest", () => {
     const next = patched(MESSY, (document) =>
       document.setIn(["hooks_external", "PreToolUse", 0, "matcher"], "Edit"),

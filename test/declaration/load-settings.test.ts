@@ -1,7 +1,9 @@
 import { mkdir, rm, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { loadSettings } from "../../src/index.ts";
+import { stringify } from "yaml";
+import { AgentHooksRefused, type LoadedSettings, loadSettings } from "../../src/index.ts";
 import { codesOf, group, issuesOf, makeWorld, type World } from "../trust/support.ts";
 
 let world: World;
@@ -64,6 +66,42 @@ test("two entries that are one by an alias have an origin each", async () => {
     "hooks_external:\n  Stop:\n    - hooks:\n        - &a { type: command, command: [node] }\n        - *a\n",
   );
   expect((await world.load()).origins.size).toBe(2);
+});
+
+test("an entry behind an alias has the line where it is written", async () => {
+  const text =
+    "hooks_external:\n  Stop: &all\n    - hooks:\n        - { type: command, command: [node] }\n  SubagentStop: *all\n";
+  await world.put("project", ".lionagi/settings.yaml", text);
+  expect([...(await world.load()).origins.values()].map(({ line }) => line)).toEqual([4, 4]);
+});
+
+test("whatever a file says, it is loaded with an origin for each entry, or refused", async () => {
+  const entry = fc.oneof(
+    fc.constant({ type: "command", command: ["node"] }),
+    fc.record({ type: fc.constant("command"), command: fc.array(fc.string()), source: fc.string() }),
+    fc.jsonValue(),
+  );
+  const groups = fc.array(fc.record({ hooks: fc.array(entry, { minLength: 1 }) }), { minLength: 1 });
+  const root = fc.oneof(
+    fc.jsonValue(),
+    fc.dictionary(fc.constantFrom("Stop", "PreToolUse", "agent_exit"), groups),
+  );
+  await fc.assert(
+    fc.asyncProperty(root, fc.boolean(), async (hooks, asFragment) => {
+      const name = asFragment ? ".lionagi/hooks/a.yaml" : ".lionagi/settings.yaml";
+      const file = await world.put("project", name, stringify({ hooks_external: hooks }));
+      const loaded = await world.load().catch((error: unknown) => error);
+      await rm(file);
+      if (loaded instanceof Error) expect(loaded).toBeInstanceOf(AgentHooksRefused);
+      else {
+        const { declaration, origins } = loaded as LoadedSettings;
+        const entries = Object.values(declaration).flatMap((groups) => groups.flatMap(({ hooks }) => hooks));
+        expect(entries.every((one) => (origins.get(one)?.line ?? 0) > 0)).toBe(true);
+        expect(origins.size).toBe(entries.length);
+      }
+    }),
+    { numRuns: 300 },
+  );
 });
 
 test("no file at all is an empty declaration", async () => {

@@ -54,7 +54,7 @@ function parseElsewhere(text: string, kind: FileKind): unknown {
     const yaml = /^---[ \t]*\r?\n((?:[\s\S]*?\r?\n)??)---[ \t]*(?:\r?\n|$)/.exec(
       text.replace(/^\uFEFF/, ""),
     )?.[1];
-    return yaml === undefined ? undefined : parseYaml(yaml, { uniqueKeys: true });
+    return yaml === undefined ? undefined : parseYaml(yaml, { uniqueKeys: true, logLevel: "error" });
   } catch {
     return undefined; // no second opinion on this one
   }

@@ -69,6 +69,7 @@ function checkSource(source: HookSource, tally: Tally): FileReport {
   const report = importHooks(source);
   const { entries, error } = report;
   if (error !== undefined && entries.length > 0) throw new Error("a file that cannot be read has entries");
+  if (source.kind === "json") checkJson(source.text, report);
   const lines = source.text.split("\n").length;
   for (const entry of entries) checkEntry(entry, lines, source.provider);
   const expected = countEntries(source);
@@ -82,6 +83,21 @@ function checkSource(source: HookSource, tally: Tally): FileReport {
   tally.entries += entries.length;
   tally.imported += entries.filter(({ verdict }) => verdict === "imported").length;
   return report;
+}
+
+/** What is read without a note is JSON to others too, and what is JSON to others is read. */
+function checkJson(text: string, { error, notes }: FileReport): void {
+  let isJson = true;
+  try {
+    JSON.parse(text.replace(/^\uFEFF/, ""));
+  } catch {
+    isJson = false;
+  }
+  if (isJson && error?.message.startsWith("is not valid JSON") === true)
+    throw new Error(`JSON is refused: ${error.message}`);
+  const isTolerated = notes.some((note) => /^(?:comments|trailing commas) were tolerated/.test(note));
+  if (!isJson && error === undefined && !isTolerated)
+    throw new Error("what is not JSON is read without a note");
 }
 
 function checkEntry(report: ReportEntry, lines: number, name: Provider): void {

@@ -27,6 +27,16 @@ describe("claude's stream", () => {
     });
   });
 
+  test.each([
+    ["is_error of another form", { is_error: "true" }, "error"],
+    ["is_error as a number", { is_error: 1 }, "error"],
+    ["a refusal as its stop reason", { stop_reason: "refusal" }, "error"],
+    ["no message", { result: undefined }, "no_message"],
+    ["a message that is no text", { result: 7 }, "no_message"],
+  ])("a result with %s is no success", (_name, part, status) => {
+    expect(resultOf(read("claude", { ...result, ...part }))).toMatchObject({ status });
+  });
+
   test("a blocked prompt is prompt_blocked, although it says success", () => {
     const blocked = {
       type: "system",
@@ -114,6 +124,37 @@ describe("codex's stream", () => {
     expect(resultOf([...silent.push(JSON.stringify({ type: "turn.completed" }))])).toMatchObject({
       status: "ok",
     });
+  });
+
+  test("a call that ends without having been seen to start did run, unless it was declined", () => {
+    const ended = (id: string, status: string) => ({
+      type: "item.completed",
+      item: { id, type: "command_execution", command: "true", status },
+    });
+    const started = { type: "item.started", item: { id: "a", type: "command_execution", command: "true" } };
+    const types = read(
+      "codex",
+      started,
+      ended("a", "completed"),
+      ended("b", "completed"),
+      ended("c", "declined"),
+    );
+    expect(types.map((event) => `${event.type} ${"id" in event ? event.id : ""}`)).toEqual([
+      "tool_call a",
+      "tool_result a",
+      "tool_call b",
+      "tool_result b",
+      "tool_result c",
+    ]);
+  });
+
+  test("a turn without a message is no success: the model refused", () => {
+    const events = read(
+      "codex",
+      { type: "turn.started" },
+      { type: "turn.completed", usage: { input_tokens: 1 } },
+    );
+    expect(resultOf(events)).toMatchObject({ status: "no_message" });
   });
 
   test("a turn with a message is ok", () => {

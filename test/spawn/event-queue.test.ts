@@ -35,6 +35,17 @@ test("numbers have no gap from the first event on", async () => {
   expect(seqs(await collect(queue))).toEqual(upTo(100));
 });
 
+test("a loop over many events that wait leaves the event loop its turns", async () => {
+  const { queue } = makeQueue();
+  for (const index of upTo(1000)) queue.push(said(String(index)));
+  queue.end();
+  let turns = 0;
+  const timer = setInterval(() => turns++, 0);
+  await collect(queue);
+  clearInterval(timer);
+  expect(turns).toBeGreaterThan(2);
+});
+
 test("events pushed while the consumer waits are delivered", async () => {
   const { queue } = makeQueue();
   const collecting = collect(queue);

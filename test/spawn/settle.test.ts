@@ -24,6 +24,12 @@ describe("a run", () => {
       "lingered",
     ],
     [
+      "that lingered in another turn",
+      { finalMessage: undefined, stopCause: { kind: "lingered" }, exitCode: 143 },
+      "incomplete",
+      "lingered in a turn without a final message",
+    ],
+    [
       "without a final message",
       { finalMessage: undefined },
       "incomplete",

@@ -73,6 +73,17 @@ describe("a signal", () => {
     },
   );
 
+  test("ends a program that waits for nothing but its run", async () => {
+    const program = await run(`
+      const declare = { agent_exit: [{ hooks: [{ type: "function", handler: () => undefined }] }] };
+      const { result } = await spawnAgent(await optionsOf("polite", { declare, containment: "auto" }));
+      say({ ready: true });
+      await result;
+    `);
+    await signalWhen(program, "ready", "SIGTERM");
+    expect(await program.ended()).toBe("SIGTERM");
+  });
+
   test("that comes a second time takes the grace away, and agent_exit is delivered all the same", async () => {
     const program = await run(`
       await Promise.all([start("polite"), start("stubborn", { ${ENDLESS} })]);

@@ -174,6 +174,15 @@ describe("D7, trust:", () => {
     },
   );
 
+  test("advisory events skip with a warning, a changed script's too", async () => {
+    await importOne("PostToolUse");
+    await world.approveAll();
+    await world.guard("project", "g.sh", "exit 1");
+    const hooks = (await world.compile()).describe();
+    expect(hooks.skipped).toMatchObject([{ trust: "changed" }]);
+    expect(hooks.warnings).toMatchObject([{ code: "command_changed" }]);
+  });
+
   test("a changed argv changes the hash and re-enters pending state", async () => {
     await importOne();
     await world.approveAll();
@@ -225,14 +234,16 @@ describe("tiers follow provenance, never location:", () => {
 
   test("an imported entry in a declaration without origins is still imported", async () => {
     await importOne();
-    const { declaration } = await world.load();
-    const work = compileAgentHooks(declaration, {
-      provider: "claude",
-      cwd: world.project,
-      trust: { home: world.home },
-      binary: world.binary,
-      prove: "off",
-    });
+    const work = compileAgentHooks(
+      { PreToolUse: [group(["./g.sh"], IMPORTED)] },
+      {
+        provider: "claude",
+        cwd: world.project,
+        trust: { home: world.home },
+        binary: world.binary,
+        prove: "off",
+      },
+    );
     expect(await codesOf(work)).toEqual(["command_untrusted"]);
   });
 
@@ -351,6 +362,20 @@ describe("a pin", () => {
     await importOne();
     const hash = (await world.pending())[0]?.hash;
     await world.put("home", ".lionagi/settings.yaml", `trusted_hook_commands: [${hash}]\n`);
+    expect(await codesOf(world.compile())).toEqual(["command_untrusted"]);
+  });
+
+  test("of a script counts for the command it was trusted with, and for no other", async () => {
+    await importOne();
+    await world.approveAll();
+    await world.declare("project", { PreToolUse: [group(["./g.sh", "--off"], IMPORTED)] });
+    const hash = (await world.pending())[0]?.hash;
+    const text = await world.read("home");
+    await world.put(
+      "home",
+      ".lionagi/settings.yaml",
+      text.replace("commands:\n", `commands:\n  - ${hash}\n`),
+    );
     expect(await codesOf(world.compile())).toEqual(["command_untrusted"]);
   });
 

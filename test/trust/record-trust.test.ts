@@ -5,7 +5,7 @@ import { chmod, readdir, rm, stat, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { approve, type PendingCommand, readTrust, revoke } from "../../src/index.ts";
+import { approve, type PendingCommand, pendingCommands, readTrust, revoke } from "../../src/index.ts";
 import { COPY_MAX_BYTES } from "../../src/trust/kept-copies.ts";
 import { HEAD_LINES } from "../../src/trust/show-file.ts";
 import { type Build, buildSources } from "../journal/support.ts";
@@ -130,8 +130,20 @@ describe("pinned is", () => {
   });
 
   test("neither an interpreter found through PATH nor a word that names no file", async () => {
-    await declare(["node", "--version", "no/such/file.txt"]);
-    expect((await onlyPending()).files).toEqual([]);
+    await world.guard("home", "bin/node");
+    await declare(["node", "-e", "0", "no/such/file.txt"]);
+    const [pending] = await pendingCommands(await world.load(), { path: join(world.home, "bin") });
+    expect(pending).toMatchObject({
+      runs: [join(world.home, "bin/node"), "-e", "0", "no/such/file.txt"],
+      files: [],
+    });
+  });
+
+  test("a program of the user's that is found through PATH and is no interpreter", async () => {
+    const program = await world.guard("home", "bin/guard");
+    await declare(["guard"]);
+    const [pending] = await pendingCommands(await world.load(), { path: join(world.home, "bin") });
+    expect(pending?.files).toMatchObject([{ file: program }]);
   });
 });
 

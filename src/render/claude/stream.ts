@@ -14,6 +14,7 @@ export function createStreamParser(): StreamParser {
   const deniedIds = new Set<string>();
   let isPromptBlocked = false;
   let isRefused = false;
+  let hasResult = false;
 
   const noteDenied = (id: Json | undefined) => {
     if (typeof id !== "string" || id.length > ID_MAX) return;
@@ -112,11 +113,16 @@ export function createStreamParser(): StreamParser {
       switch (line.type) {
         case "system":
           return fromSystem(line);
-        case "assistant":
-          return fromAssistant(line);
+        case "assistant": {
+          // Work of the main agent behind a final message is another turn.
+          const isNewTurn = hasResult && line.parent_tool_use_id == null;
+          if (isNewTurn) hasResult = false;
+          return [...(isNewTurn ? [{ type: "turn_started" } as const] : []), ...fromAssistant(line)];
+        }
         case "user":
           return fromUser(line);
         case "result":
+          hasResult = true;
           return fromResult(line, { isPromptBlocked, isRefused });
         case "control_response":
         case "control_request":
@@ -186,15 +192,18 @@ function fromResult(line: JsonObject, seen: Seen): StreamEvent[] {
 function classify(
   line: JsonObject,
   { isPromptBlocked, isRefused }: Seen,
-): { status: "ok" | "error" | "prompt_blocked" | "interrupted"; reason: string } {
+): Pick<Extract<StreamEvent, { type: "result" }>, "status" | "reason"> {
   const reason = String(line.terminal_reason ?? line.subtype ?? "unknown");
   if (isPromptBlocked && line.num_turns === 0) return { status: "prompt_blocked", reason: "prompt_blocked" };
   if (reason.startsWith("aborted")) return { status: "interrupted", reason };
-  if (line.subtype !== "success" || line.is_error === true)
+  // Anything but a plain no is an error: a form that is not known must not make a success.
+  if (line.subtype !== "success" || (line.is_error ?? false) !== false)
     return { status: "error", reason: isRefused && reason === "api_error" ? "refusal" : reason };
-  return reason === "completed" || reason === "success"
+  if (line.stop_reason === "refusal") return { status: "error", reason: "refusal" };
+  if (reason !== "completed" && reason !== "success") return { status: "error", reason };
+  return typeof line.result === "string"
     ? { status: "ok", reason: "completed" }
-    : { status: "error", reason };
+    : { status: "no_message", reason: "the result holds no message" };
 }
 
 function blocksOf(line: JsonObject): JsonObject[] {

@@ -7,6 +7,7 @@ import { readLine, unparsed } from "../read-line.ts";
 
 export function createStreamParser(): StreamParser {
   let hasItems = false;
+  let hasMessage = false;
   let finalText: string | undefined;
   let turns = 0;
 
@@ -15,6 +16,7 @@ export function createStreamParser(): StreamParser {
     switch (item.type) {
       case "agent_message":
         if (!isDone) return [];
+        hasMessage = true;
         finalText = String(item.text ?? "");
         return [{ type: "message", role: "assistant", text: finalText }];
       case "reasoning":
@@ -28,10 +30,22 @@ export function createStreamParser(): StreamParser {
       case "mcp_tool_call":
       case "web_search":
       case "collab_tool_call":
-        return isDone ? [toolResult(item)] : [toolCall(item)];
+        return isDone ? endCall(item) : startCall(item);
       default:
         return [{ type: "raw", payload: item }];
     }
+  };
+
+  /** Items that have started and not ended, by id. */
+  const running = new Set<string>();
+  const startCall = (item: JsonObject): StreamEvent[] => {
+    running.add(String(item.id));
+    return [toolCall(item)];
+  };
+  /** What ends without having been seen to start did run, unless it was declined. */
+  const endCall = (item: JsonObject): StreamEvent[] => {
+    const wasSeen = running.delete(String(item.id));
+    return wasSeen || item.status === "declined" ? [toolResult(item)] : [toolCall(item), toolResult(item)];
   };
 
   const fromTurn = (line: JsonObject): StreamEvent[] => {
@@ -53,9 +67,9 @@ export function createStreamParser(): StreamParser {
       {
         type: "result",
         // A model that refuses leaves no item at all, and the turn is called complete.
-        ...(finalText === undefined
-          ? { status: "no_message", reason: "the turn ended without a message" }
-          : { status: "ok", reason: "completed", text: finalText }),
+        ...(hasMessage
+          ? { status: "ok", reason: "completed", ...(finalText === undefined ? {} : { text: finalText }) }
+          : { status: "no_message", reason: "the turn ended without a message" }),
         turns,
       },
     ];
@@ -70,7 +84,7 @@ export function createStreamParser(): StreamParser {
         case "thread.started":
           return [{ type: "session", providerSessionId: String(line.thread_id) }];
         case "turn.started":
-          return [];
+          return [{ type: "turn_started" }];
         case "item.started":
           return item === undefined ? [] : fromItem(item, false);
         case "item.completed":
@@ -88,6 +102,7 @@ export function createStreamParser(): StreamParser {
     skip() {
       // It may have been a message, the last one even.
       hasItems = true;
+      hasMessage = true;
       finalText = undefined;
     },
     end: () => [],

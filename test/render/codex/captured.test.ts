@@ -6,6 +6,7 @@ const run = (name: string) => parseCaptured("codex", name);
 test("a run with a tool call, in order", () => {
   expect(run("ok")).toEqual([
     { type: "session", providerSessionId: "01a22b58-acfa-76b3-8c52-57775a458c40" },
+    { type: "turn_started" },
     {
       type: "tool_call",
       id: "item_0",
@@ -28,7 +29,13 @@ test("a run with a tool call, in order", () => {
 });
 
 test("a denied call leaves no trace (X-14)", () => {
-  expect(run("deny").map(({ type }) => type)).toEqual(["session", "message", "usage", "result"]);
+  expect(run("deny").map(({ type }) => type)).toEqual([
+    "session",
+    "turn_started",
+    "message",
+    "usage",
+    "result",
+  ]);
 });
 
 test("a failing command is an error of the tool, not of the run", () => {
