@@ -16,6 +16,8 @@ export interface ChainStep {
   readonly entryId: string;
   readonly matched: boolean;
   readonly decision: Verdict["decision"];
+  /** `none` when the hook was not run. */
+  readonly verdict: Verdict;
   readonly notes: readonly Note[];
   /** The decision is a failure's consequence, not the guard's own word. */
   readonly failed: boolean;
@@ -184,6 +186,7 @@ function describeStep(entry: CompiledEntry, matched: boolean, outcome: Outcome |
     entryId: entry.id,
     matched,
     decision: outcome?.verdict.decision ?? "none",
+    verdict: outcome?.verdict ?? { decision: "none" },
     notes: outcome?.notes ?? [],
     failed: outcome?.failed ?? false,
     durationMs: outcome?.durationMs ?? 0,

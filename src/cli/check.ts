@@ -5,7 +5,7 @@ import type { Provider } from "../index.ts";
 import {
   addCompileOptions,
   type CompileFlags,
-  compileFile,
+  compileDeclared,
   describeProofOf,
   parseProvider,
 } from "./compile-file.ts";
@@ -13,16 +13,23 @@ import {
 export function addCheckCommand(program: Command): void {
   addCompileOptions(program.command("check"))
     .description("compile a declaration without starting an agent; shows every issue")
-    .argument("<file>", "YAML or JSON file with hooks_external:")
+    .argument(
+      "[file]",
+      "YAML or JSON file with hooks_external: (default: the settings of the user and of the project)",
+    )
     .requiredOption("--provider <name>", "claude or codex", parseProvider)
+    .option("--cwd <dir>", "whose settings are read when no file is named", ".")
     .option("--json", "one JSON object on stdout")
-    .addHelpText("after", "\nExample:\n  bridle check hooks.yaml --provider codex")
+    .addHelpText(
+      "after",
+      "\nExamples:\n  bridle check --provider claude\n  bridle check hooks.yaml --provider codex",
+    )
     .action(
       async (
-        file: string,
-        { provider, json, ...flags }: CompileFlags & { provider: Provider; json?: boolean },
+        file: string | undefined,
+        { provider, cwd, json, ...flags }: CompileFlags & { provider: Provider; cwd: string; json?: boolean },
       ) => {
-        const hooks = await compileFile(file, provider, flags);
+        const hooks = await compileDeclared({ file, cwd }, provider, flags);
         const description = hooks.describe();
         if (json === true) process.stdout.write(`${JSON.stringify({ type: "compiled", ...description })}\n`);
         else {

@@ -1,13 +1,15 @@
 // What run, check and explain have in common: a declaration file and a provider become a token.
 
-import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { type Command, InvalidArgumentError, Option } from "commander";
 import {
   AgentHooksRefused,
+  type CompileOptions,
   compileAgentHooks,
+  type HookDeclaration,
   type HookDescription,
   loadDeclaration,
+  loadSettings,
   type Provider,
   type RenderedHooks,
 } from "../index.ts";
@@ -16,8 +18,8 @@ import { RunInterrupted } from "./report-error.ts";
 
 export const ENDING_SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT"] as const;
 
-/** Looked for in the working directory when no file is named. */
-export const DEFAULT_FILE = join(".lionagi", "settings.yaml");
+/** Named when there is no declaration at all. */
+const DEFAULT_FILE = join(".lionagi", "settings.yaml");
 
 export function parseProvider(value: string): Provider {
   if (value === "claude" || value === "codex") return value;
@@ -27,12 +29,14 @@ export function parseProvider(value: string): Provider {
 export interface CompileFlags {
   readonly binary?: string;
   readonly prove?: "auto" | "require" | "off";
+  readonly requireTrustedProject?: boolean;
 }
 
 /** The options that every command which compiles has. */
 export function addCompileOptions(command: Command): Command {
   return command
     .option("--binary <path>", "the agent's binary (default: found on PATH)")
+    .option("--require-trusted-project", "refuse the project's own hooks until `bridle trust project`")
     .addOption(
       new Option(
         "--prove <how>",
@@ -43,12 +47,19 @@ export function addCompileOptions(command: Command): Command {
     );
 }
 
-export async function compileFile(
-  file: string,
+/** What to compile: a named file, or the settings of the user and of the project around `cwd`. */
+export interface Declared {
+  /** Alone: the settings are then not read. */
+  readonly file: string | undefined;
+  readonly cwd: string;
+}
+
+export async function compileDeclared(
+  declared: Declared,
   provider: Provider,
-  { binary, prove }: CompileFlags,
+  { binary, prove, requireTrustedProject }: CompileFlags,
 ): Promise<RenderedHooks> {
-  const { declaration, source, projectRoot } = await loadDeclaration(file);
+  const { declaration, ...where } = await loadDeclared(declared, { requireTrustedProject });
   const chosen = binary === undefined ? {} : { binary: resolve(binary) };
   const bar = createProgressBar(process.stderr);
   const interrupted = new AbortController();
@@ -57,8 +68,7 @@ export async function compileFile(
   try {
     return await compileAgentHooks(declaration, {
       provider,
-      cwd: projectRoot,
-      source,
+      ...where,
       ...chosen,
       ...(prove === undefined ? {} : { prove }),
       signal: interrupted.signal,
@@ -70,16 +80,22 @@ export async function compileFile(
   }
 }
 
-/** The named file, or the default one. A run without any declaration is an agent without a guard, so there must be one. */
-export function chooseFile(named: string | undefined, cwd: string): string {
-  if (named !== undefined) return resolve(named);
-  const file = join(cwd, DEFAULT_FILE);
-  if (existsSync(file)) return file;
+/** A run without any declaration is an agent without a guard, so there must be one. */
+async function loadDeclared(
+  { file, cwd }: Declared,
+  { requireTrustedProject = false }: Pick<CompileFlags, "requireTrustedProject">,
+): Promise<{ declaration: HookDeclaration } & Pick<CompileOptions, "cwd" | "origins">> {
+  if (file !== undefined) {
+    const { declaration, projectRoot, origins } = await loadDeclaration(file);
+    return { declaration, cwd: projectRoot, origins };
+  }
+  const { declaration, projectRoot, origins } = await loadSettings({ cwd, requireTrustedProject });
+  if (origins.size > 0) return { declaration, cwd: projectRoot, origins };
   throw new AgentHooksRefused([
     {
       code: "declaration_invalid",
-      path: file,
-      message: "there is no declaration",
+      path: join(projectRoot, DEFAULT_FILE),
+      message: "there is no declaration: neither the user's settings nor the project's hold a hook",
       hint: "pass --hooks FILE or write this file",
     },
   ]);

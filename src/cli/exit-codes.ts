@@ -5,6 +5,8 @@ import type { Outcome } from "../index.ts";
 export const EXIT_CODES = {
   success: 0,
   failed: 1,
+  /** `bridle import`: a file cannot be read. */
+  unusable: 2,
   usage: 64,
   internal: 70,
   interrupted: 75,

@@ -4,26 +4,37 @@
 import { Command, CommanderError } from "commander";
 import { VERSION } from "../index.ts";
 import { addCheckCommand } from "./check.ts";
+import { addDoctorCommand } from "./doctor.ts";
 import { EXIT_CODES } from "./exit-codes.ts";
 import { addExplainCommand } from "./explain.ts";
+import { addImportCommand } from "./import.ts";
+import { addInitCommand } from "./init.ts";
+import { addInvokeCommand } from "./invoke.ts";
+import { addListCommand } from "./list.ts";
 import { addProveCommand } from "./prove.ts";
 import { addPsCommand } from "./ps.ts";
 import { addRecoverCommand } from "./recover.ts";
 import { reportError } from "./report-error.ts";
 import { addRunCommand } from "./run.ts";
 import { addStopCommand } from "./stop.ts";
+import { addTestCommand } from "./test.ts";
+import { addTrustCommand } from "./trust.ts";
+import { addValidateCommand } from "./validate.ts";
 
 const program = new Command("bridle")
   .description("Start the claude and codex CLIs under hooks you declared, and under nothing else.")
   .version(VERSION)
   .showHelpAfterError("(bridle --help lists the commands)")
   .exitOverride()
+  .enablePositionalOptions() // an option behind a command's name is that command's
   .addHelpText(
     "after",
     `
 Exit codes:
   0   success
-  1   the agent failed, or its prompt was blocked; prove: a required answer is not yes
+  1   the agent failed, or its prompt was blocked; prove: a required answer is not yes;
+      import: something was rejected; test: a guard failed or never blocked; invoke: denied
+  2   import: a file cannot be read
   64  usage error
   70  internal error
   75  timed out or interrupted
@@ -33,7 +44,15 @@ Exit codes:
 addRunCommand(program);
 addProveCommand(program);
 addCheckCommand(program);
+addTrustCommand(program);
 addExplainCommand(program);
+addImportCommand(program);
+addInitCommand(program);
+addListCommand(program);
+addValidateCommand(program);
+addDoctorCommand(program);
+addTestCommand(program);
+addInvokeCommand(program);
 addPsCommand(program);
 addStopCommand(program);
 addRecoverCommand(program);

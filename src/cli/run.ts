@@ -13,8 +13,7 @@ import {
 import {
   addCompileOptions,
   type CompileFlags,
-  chooseFile,
-  compileFile,
+  compileDeclared,
   ENDING_SIGNALS,
   parseProvider,
 } from "./compile-file.ts";
@@ -43,7 +42,7 @@ export function addRunCommand(program: Command): void {
     .argument("[words...]", "the prompt; after -- further arguments for the CLI")
     .option(
       "--hooks <file>",
-      "YAML or JSON file with hooks_external: (default: .lionagi/settings.yaml in --cwd)",
+      "YAML or JSON file with hooks_external: (default: the settings of the user and of the project)",
     )
     .option("--cwd <dir>", "the agent's working directory", ".")
     .option("--model <name>", "the provider's model")
@@ -71,6 +70,7 @@ export function addRunCommand(program: Command): void {
       "after",
       `
 Examples:
+  bridle run codex "Fix the failing test"
   bridle run codex --hooks hooks.yaml "Fix the failing test"
   bridle run claude --hooks hooks.yaml --json < prompt.txt
   bridle run codex --hooks hooks.yaml "Review this" -- --color never`,
@@ -78,7 +78,7 @@ Examples:
     .action(async (provider: Provider, words: string[], flags: RunFlags) => {
       const { prompt: given, extraArgs } = splitWords(words, process.argv);
       const cwd = resolve(flags.cwd);
-      const hooks = await compileFile(chooseFile(flags.hooks, cwd), provider, flags);
+      const hooks = await compileDeclared({ file: flags.hooks, cwd }, provider, flags);
       const prompt = given === "" ? await readStdin() : given;
       const interrupted = new AbortController();
       const onSignal = (signal: NodeJS.Signals) => {

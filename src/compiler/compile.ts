@@ -2,25 +2,35 @@
 
 import { createHash } from "node:crypto";
 import { realpath, stat } from "node:fs/promises";
+import { homedir } from "node:os";
 import { isAbsolute } from "node:path";
-import type { FunctionEntry, HookDeclaration } from "../declaration/types.ts";
+import type { Origin } from "../declaration/origin.ts";
+import type { HookDeclaration, HookEntry } from "../declaration/types.ts";
 import { validateDeclaration } from "../declaration/validate.ts";
 import { AgentHooksRefused, type Issue, refuseIfAny } from "../errors.ts";
 import { CANARY_EVENT, capabilityOf, type EventName, PROVIDERS, type Provider } from "../profile/events.ts";
 import type { ProofProgress } from "../prove/prove-binary.ts";
 import { adapterFor } from "../render/registry.ts";
-import { deadlineFor, HOOK_TIMEOUT_SECONDS } from "./deadlines.ts";
+import { requireSelfTests } from "../selftest/require-self-tests.ts";
+import { compileEntries } from "./compile-entries.ts";
+import { deadlineFor } from "./deadlines.ts";
 import { findCompanions, findProviderBinary } from "./find-binary.ts";
-import type { CompiledEntry, EventDeadline, FileIdentity, HookPlan, ProviderBinary } from "./plan.ts";
+import type { EventDeadline, FileIdentity, HookPlan, ProviderBinary } from "./plan.ts";
 import { decideProof } from "./proof-gate.ts";
-import { absolutePath, pathOutside, resolveCommand } from "./resolve-command.ts";
+import { absolutePath, pathOutside } from "./resolve-command.ts";
 import { mintToken, type RenderedHooks } from "./token.ts";
 
 export interface CompileOptions {
   /** Which CLI the token is for. */
   provider: Provider;
-  /** Absolute project root: relative argv words are resolved against it. */
+  /** Absolute project root, or with `origins` any folder in it: relative argv words are resolved against it. */
   cwd: string;
+  /** Where each entry comes from, as `loadSettings` returns it. Default: the caller's own, trusted, but for entries with a `source`. */
+  origins?: ReadonlyMap<HookEntry, Origin>;
+  /** Whose settings file holds the trust records. Default: the user's home. */
+  trust?: { home?: string };
+  /** `{plugin_root}` of entries outside a plugin bundle, absolute. Default: it has no value, and refuses. */
+  pluginRoot?: string;
   /** The provider's binary. Default: the provider's name on PATH; behind an npm wrapper the native one. */
   binary?: string;
   /** Shown at the head of every issue's path. Default `declaration`. */
@@ -32,6 +42,11 @@ export interface CompileOptions {
    * binary. `require`: refuse (`provider_unproven`). `off`: go on without one; receipt and result say so. Default `auto`.
    */
   prove?: "auto" | "require" | "off";
+  /**
+   * `require`: run the self-tests that entries declare, and refuse when one fails (`selftest_failed`). Entries without any are not run.
+   * Default `off`.
+   */
+  selftest?: "require" | "off";
   /** Told of each case while a proof runs. */
   onProve?: (progress: ProofProgress) => void;
   /** Where proofs are kept. Default: `proofs` in the state directory. */
@@ -44,8 +59,8 @@ export interface CompileOptions {
  * Checks a declaration and mints the only token `spawnAgent` takes.
  *
  * @throws AgentHooksRefused with every issue found: `declaration_invalid`, `event_unknown`, `event_unsupported`,
- * `matcher_invalid`, `command_invalid`, `command_not_found`, `handler_type_unsupported`, `deadline_invalid`,
- * `provider_not_found`, `provider_unsupported`, `provider_unproven`, `provider_disproven`, `option_invalid`.
+ * `matcher_invalid`, `command_invalid`, `command_not_found`, `command_untrusted`, `command_changed`, `placeholder_unset`,
+ * `selftest_failed`, `handler_type_unsupported`, `deadline_invalid`, `provider_not_found`, `provider_unsupported`, `provider_unproven`, `provider_disproven`, `option_invalid`.
  * @example
  * const hooks = await compileAgentHooks(
  *   { PreToolUse: [{ matcher: "kind:shell", hooks: [{ type: "command", command: ["node", "guard.js"] }] }] },
@@ -56,15 +71,23 @@ export async function compileAgentHooks(
   declaration: HookDeclaration,
   options: CompileOptions,
 ): Promise<RenderedHooks> {
-  const { provider, source = "declaration", prove = "auto" } = options;
+  const { provider, source = "declaration", prove = "auto", signal } = options;
   const path = absolutePath(options.path ?? process.env.PATH ?? "");
 
   refuseIfAny(await checkOptions(options));
-  const projectRoot = await realpath(options.cwd);
+  const { origins = new Map() } = options;
+  // One load has one project; `cwd` may be a folder in it.
+  const loadedFor = [...origins.values()][0]?.projectRoot;
+  const projectRoot = await realpath(loadedFor ?? options.cwd);
+  const givenHome = options.trust?.home ?? homedir();
+  const home = await realpath(givenHome).catch(() => givenHome);
   const { declaration: valid, issues: shapeIssues } = validateDeclaration(declaration, source);
   const issues: Issue[] = [...shapeIssues, ...checkEvents(valid, provider, source)];
-  const entries =
-    shapeIssues.length === 0 ? await compileEntries(valid, source, { root: projectRoot, path }, issues) : [];
+  const place = { projectRoot, home, pluginRoot: options.pluginRoot, path };
+  const { entries, skipped, provenance } =
+    shapeIssues.length === 0
+      ? await compileEntries(valid, { source, place, origins, issues })
+      : { entries: [], skipped: [], provenance: {} };
   const binary = await probeBinary(provider, { binary: options.binary, cwd: projectRoot, path }, issues);
   if (binary === undefined || issues.length > 0) throw new AgentHooksRefused(issues);
 
@@ -85,26 +108,39 @@ export async function compileAgentHooks(
     binary,
     projectRoot,
     entries,
+    skipped,
+    provenance,
     events,
     deadlines,
     hookPath: pathOutside(path, [options.cwd, projectRoot]),
   };
   const unchecked: HookPlan = { ...unproven, prove: "off", proof: undefined, downgrades: [], digest: "" };
   refuseIfAny(adapterFor(provider).plan(unchecked));
+  if (options.selftest === "require") {
+    const stop = signal === undefined ? {} : { signal };
+    const where = { projectRoot, hookPath: unproven.hookPath, provider, source, provenance, ...stop };
+    refuseIfAny(await requireSelfTests(valid, entries, where));
+  }
   const { issues: proofIssues, ...proven } = await decideProof({
     binary,
     events,
     prove,
     proofDir: options.proofDir,
     onProve: options.onProve,
-    signal: options.signal,
+    signal,
   });
   refuseIfAny(proofIssues);
   const plan = { ...unproven, ...proven };
   return mintToken({ ...plan, digest: digestOf(plan) });
 }
 
-async function checkOptions({ provider, cwd, prove }: CompileOptions): Promise<Issue[]> {
+async function checkOptions({
+  provider,
+  cwd,
+  prove,
+  selftest,
+  pluginRoot,
+}: CompileOptions): Promise<Issue[]> {
   const issues: Issue[] = [];
   const invalid = (path: string, message: string, hint: string) =>
     issues.push({ code: "option_invalid", path, message, hint });
@@ -112,6 +148,10 @@ async function checkOptions({ provider, cwd, prove }: CompileOptions): Promise<I
     invalid("provider", `unknown provider ${JSON.stringify(provider)}`, `known: ${PROVIDERS.join(", ")}`);
   if (prove !== undefined && !["auto", "require", "off"].includes(prove))
     invalid("prove", `unknown value ${JSON.stringify(prove)}`, "known: auto, require, off");
+  if (selftest !== undefined && !["require", "off"].includes(selftest))
+    invalid("selftest", `unknown value ${JSON.stringify(selftest)}`, "known: require, off");
+  if (pluginRoot !== undefined && !isAbsolute(pluginRoot))
+    invalid("pluginRoot", `expected an absolute path, got ${JSON.stringify(pluginRoot)}`, "");
   if (typeof cwd !== "string" || !isAbsolute(cwd))
     invalid("cwd", `expected an absolute path, got ${JSON.stringify(cwd)}`, "");
   else if (
@@ -133,42 +173,6 @@ function checkEvents(declaration: HookDeclaration, provider: Provider, source: s
       message: `${provider} does not fire ${event}`,
       hint: "remove it or compile for a provider that does",
     }));
-}
-
-async function compileEntries(
-  declaration: HookDeclaration,
-  source: string,
-  where: { root: string; path: string },
-  issues: Issue[],
-): Promise<CompiledEntry[]> {
-  const entries: CompiledEntry[] = [];
-  for (const [event, groups] of Object.entries(declaration)) {
-    for (const [groupIndex, { matcher, hooks }] of groups.entries()) {
-      for (const [entryIndex, entry] of hooks.entries()) {
-        const id = `${event}[${groupIndex}].hooks[${entryIndex}]`;
-        const common = {
-          id,
-          event: event as EventName,
-          matcher,
-          timeoutMs: Math.ceil((entry.timeout ?? HOOK_TIMEOUT_SECONDS) * 1000),
-          onFailure: entry.on_failure ?? "closed",
-          grants: entry.grants ?? false,
-        } as const;
-        if (entry.type === "function") {
-          entries.push({ ...common, type: "function", name: functionName(entry), handler: entry.handler });
-          continue;
-        }
-        const resolved = await resolveCommand(entry.command, `${source}: ${id}`, where);
-        if ("code" in resolved) issues.push(resolved);
-        else entries.push({ ...common, type: "command", ...resolved, env: { ...entry.env } });
-      }
-    }
-  }
-  return entries;
-}
-
-function functionName({ name, handler }: FunctionEntry): string {
-  return name ?? (handler.name || "anonymous function");
 }
 
 /** The same bytes at the same place say the same version. */
@@ -195,7 +199,12 @@ async function probeBinary(
 }
 
 /** Function handlers count by their source text; files by path and bytes, so that a mere touch changes nothing. */
-function digestOf({ proof: _proof, ...plan }: Omit<HookPlan, "digest">): string {
+function digestOf({
+  proof: _proof,
+  provenance: _provenance,
+  skipped: _skipped,
+  ...plan
+}: Omit<HookPlan, "digest">): string {
   const text = JSON.stringify(plan, (_key, value: unknown) => {
     if (typeof value === "function") return value.toString();
     if (isFileIdentity(value)) return [value.path, value.sha256];

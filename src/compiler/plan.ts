@@ -1,6 +1,8 @@
 // What compile produces and everything after it reads: the checked declaration with every path resolved. Data only.
 
+import type { Tier } from "../declaration/origin.ts";
 import type { FunctionEntry } from "../declaration/types.ts";
+import type { RefusalCode } from "../errors.ts";
 import type { EventName, Provider } from "../profile/events.ts";
 import type { Downgrade, Proof } from "../prove/proof.ts";
 
@@ -29,10 +31,11 @@ interface CompiledEntryBase {
 
 export interface CompiledCommand extends CompiledEntryBase {
   readonly type: "command";
-  /** argv[0] is an absolute real path. */
+  /** argv[0] is an absolute real path. `{run_dir}` is still in it; everything else is what will run. */
   readonly argv: readonly string[];
   /** The program's absolute path before links were resolved; becomes the process's own argv[0]. */
   readonly argv0: string;
+  /** As declared: a value `env:NAME` is read when a run starts. */
   readonly env: Readonly<Record<string, string>>;
   /** argv[0] and every regular file named in argv. */
   readonly files: readonly FileIdentity[];
@@ -45,6 +48,27 @@ export interface CompiledFunction extends CompiledEntryBase {
 }
 
 export type CompiledEntry = CompiledCommand | CompiledFunction;
+
+/** Where an entry comes from, and why it may run. */
+export interface EntryProvenance {
+  /** `caller`: declared in code, or in a file that the caller named. */
+  readonly tier: Tier | "caller";
+  /** The entry's own `source`. */
+  readonly source?: string;
+  /** `file:line`. */
+  readonly origin?: string;
+  /** `own`: needs no pin. */
+  readonly trust: "own" | "trusted" | "untrusted" | "changed";
+}
+
+/** An entry that is not trusted, on an event that nothing waits for. */
+export interface SkippedEntry {
+  readonly id: string;
+  readonly event: EventName;
+  readonly matcher: string | undefined;
+  readonly code: Extract<RefusalCode, "command_untrusted" | "command_changed">;
+  readonly message: string;
+}
 
 /** Deadlines of one rendered event, in seconds: `providerSeconds > shimSeconds > sum of the hooks' own`. */
 export interface EventDeadline {
@@ -83,6 +107,10 @@ export interface HookPlan {
   readonly projectRoot: string;
   /** In declaration order. */
   readonly entries: readonly CompiledEntry[];
+  /** Declared, and left out. Not part of the digest. */
+  readonly skipped: readonly SkippedEntry[];
+  /** Of each entry by its id. Not part of the digest: a line that moved changes nothing. */
+  readonly provenance: Readonly<Record<string, EntryProvenance>>;
   /** Events with at least one entry that the provider fires, plus the one Bridle always needs beside them: the canary, `SessionStart`. */
   readonly events: readonly EventName[];
   readonly deadlines: Readonly<Partial<Record<EventName, EventDeadline>>>;

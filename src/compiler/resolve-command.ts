@@ -12,9 +12,15 @@ export interface ResolvedCommand {
   /** The program's path as found, before links were resolved: becomes the process's argv[0], so that a virtualenv still works. */
   readonly argv0: string;
   readonly files: readonly FileIdentity[];
+  /** The path of each file as it was named, absolute, links not resolved. */
+  readonly named: readonly string[];
 }
 
 const INTERPRETERS = /^(?:node|bun|deno|tsx|python[\d.]*|pypy[\d.]*|ruby|perl|php|sh|bash|dash|zsh|ksh)$/;
+export function isInterpreter(name: string): boolean {
+  return INTERPRETERS.test(name);
+}
+
 /** Options after which an interpreter takes its program from the command line, not from a file. */
 const INLINE_PROGRAM = /^(?:-[ceEmp]|--eval|--print|-[a-z]*c|run|eval|test)$/;
 
@@ -87,19 +93,23 @@ export async function resolveCommand(
   if (!canExecute)
     return missing(`${program} is not executable`, `chmod +x ${program}, or name its interpreter first`);
 
-  const scriptIndex = INTERPRETERS.test(basename(argv0)) ? findScriptIndex(words) : -1;
+  const scriptIndex = isInterpreter(basename(argv0)) ? findScriptIndex(words) : -1;
   const argv = [program];
   const files = [await identifyFile(program)];
+  const named = [argv0];
   for (const [index, word] of words.entries()) {
     const absolute = resolve(root, word);
     const isFile = !word.startsWith("-") && (await isRegularFile(absolute));
     if (index === scriptIndex && !isFile)
       return missing(`the script ${JSON.stringify(word)} was not found: ${absolute}`, "");
-    if (isFile) files.push(await identifyFile(absolute));
+    if (isFile) {
+      files.push(await identifyFile(absolute));
+      named.push(absolute);
+    }
     // A bare word that happens to name a file stays as written unless it is the script: `tool test` must not become `tool /p/test`.
     argv.push(isFile && (index === scriptIndex || /[/.]/.test(word)) ? absolute : word);
   }
-  return { argv, argv0, files };
+  return { argv, argv0, files, named };
 }
 
 function findScriptIndex(words: readonly string[]): number {

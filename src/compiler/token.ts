@@ -3,11 +3,13 @@
 import { AgentHooksRefused } from "../errors.ts";
 import type { Provider } from "../profile/events.ts";
 import type { Downgrade } from "../prove/proof.ts";
-import type { HookPlan, ProofSummary, ProveState } from "./plan.ts";
+import type { EntryProvenance, HookPlan, ProofSummary, ProveState } from "./plan.ts";
 import { type CompileWarning, listWarnings } from "./warnings.ts";
 
 const mintKey = Symbol("mint");
 const minted = new WeakMap<object, HookPlan>();
+
+const CALLER: EntryProvenance = { tier: "caller", trust: "own" };
 
 export interface HookDescription {
   readonly provider: Provider;
@@ -32,7 +34,18 @@ export interface HookDescription {
     readonly grants: boolean;
     /** Names only. */
     readonly env: readonly string[];
+    readonly tier: EntryProvenance["tier"];
+    readonly source?: string;
+    /** `file:line`. */
+    readonly origin?: string;
+    readonly trust: EntryProvenance["trust"];
   }[];
+  /** Entries that are not trusted, on events that nothing waits for: they will not run. */
+  readonly skipped: readonly ({
+    readonly id: string;
+    readonly event: string;
+    readonly matcher?: string;
+  } & EntryProvenance)[];
   /** What a caller should know of a declaration that is fine. */
   readonly warnings: readonly CompileWarning[];
 }
@@ -54,7 +67,8 @@ export class RenderedHooks {
 
   /** What was compiled, JSON-safe and without secrets. */
   describe(): HookDescription {
-    const { provider, binary, digest, projectRoot, prove, proof, downgrades, entries } = this.#plan;
+    const { provider, binary, digest, projectRoot, prove, proof, downgrades } = this.#plan;
+    const { entries, skipped, provenance } = this.#plan;
     return {
       provider,
       providerVersion: binary.version,
@@ -74,6 +88,13 @@ export class RenderedHooks {
         onFailure: entry.onFailure,
         grants: entry.grants,
         env: entry.type === "command" ? Object.keys(entry.env) : [],
+        ...(provenance[entry.id] ?? CALLER),
+      })),
+      skipped: skipped.map(({ id, event, matcher }) => ({
+        id,
+        event,
+        ...(matcher === undefined ? {} : { matcher }),
+        ...(provenance[id] ?? CALLER),
       })),
       warnings: listWarnings(this.#plan),
     };

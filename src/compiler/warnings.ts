@@ -4,13 +4,19 @@ import type { HookPlan } from "./plan.ts";
 import { guardsShell } from "./shell-guard.ts";
 
 export interface CompileWarning {
-  readonly code: "hole_write_stdin" | "proof_ignored";
+  readonly code: "hole_write_stdin" | "proof_ignored" | "command_untrusted" | "command_changed";
   readonly message: string;
 }
 
 /** Warnings of a plan, in a fixed order. */
-export function listWarnings(plan: Pick<HookPlan, "entries" | "provider" | "proof">): CompileWarning[] {
-  return [...ignoredProof(plan), ...untypedShell(plan)];
+export function listWarnings(
+  plan: Pick<HookPlan, "entries" | "provider" | "proof" | "skipped">,
+): CompileWarning[] {
+  return [...ignoredProof(plan), ...untypedShell(plan), ...skippedEntries(plan)];
+}
+
+function skippedEntries({ skipped }: Pick<HookPlan, "skipped">): CompileWarning[] {
+  return skipped.map(({ code, message }) => ({ code, message: `not run: ${message}` }));
 }
 
 /** A record of this machine that does not count may have been one that spoke against the binary. */

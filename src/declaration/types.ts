@@ -2,6 +2,17 @@
 
 import type { JsonObject } from "../json.ts";
 import type { Envelope } from "../profile/envelope-types.ts";
+import type { EventName } from "../profile/events.ts";
+
+/** One question to a guard, and what it must answer (docs/SELFTEST.md). */
+export interface SelfTest {
+  /** The entry's own event, which is the default; any other refuses. */
+  event?: EventName;
+  /** Laid over a whole envelope of the event; `tool_input` is replaced whole. */
+  input: JsonObject;
+  /** `allow`: the action goes on. A guard that fails meets none of them. */
+  expect: "deny" | "allow" | "rewrite" | "context";
+}
 
 export interface CommandEntry {
   type: "command";
@@ -15,6 +26,10 @@ export interface CommandEntry {
   grants?: boolean;
   /** Extra environment for this hook. */
   env?: Record<string, string>;
+  /** Where an entry that was not written here came from: `imported:claude` or `imported:codex`. */
+  source?: string;
+  /** What this guard must answer. Changes nothing of what runs. */
+  selftest?: SelfTest[];
 }
 
 /** What a function handler returns: nothing, or the same object a command would print. */
@@ -28,6 +43,7 @@ export interface FunctionEntry {
   grants?: boolean;
   /** Names the handler in receipts and messages. */
   name?: string;
+  selftest?: SelfTest[];
 }
 
 export type HookEntry = CommandEntry | FunctionEntry;

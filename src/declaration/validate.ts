@@ -1,44 +1,15 @@
 // Checks the shape of a declaration and reports every problem at once, each with file, event, group, entry and value.
 
-import { z } from "zod";
+import type { z } from "zod";
 import type { Issue, RefusalCode } from "../errors.ts";
 import { isJsonObject } from "../json.ts";
 import { EVENT_NAMES, type EventName, isEventName, SEAMLESS_EVENTS } from "../profile/events.ts";
 import { matcherProblem } from "../profile/matcher.ts";
-import type { HookDeclaration, HookEntry } from "./types.ts";
-
-/** Longest timeout accepted, in seconds. */
-export const TIMEOUT_MAX_SECONDS = 3600;
+import { checkSelfTests } from "./check-self-tests.ts";
+import { commandEntry, functionEntry, TIMEOUT_MAX_SECONDS } from "./schema.ts";
+import type { HookDeclaration, SelfTest } from "./types.ts";
 
 const RESERVED_TYPES = ["http", "prompt", "agent", "mcp_tool"];
-
-const envName = z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/, "must be a variable name");
-const policy = {
-  timeout: z.number().positive().max(TIMEOUT_MAX_SECONDS).optional(),
-  on_failure: z.enum(["closed", "open"]).optional(),
-  grants: z.boolean().optional(),
-};
-const argvWord = z
-  .string()
-  .refine((word) => word.trim() !== "", "must not be blank")
-  .refine((word) => !word.includes("\0"), "must not hold a NUL");
-const commandEntry = z.strictObject({
-  type: z.literal("command"),
-  command: z.array(argvWord).min(1),
-  env: z
-    .record(
-      envName,
-      z.string().refine((value) => !value.includes("\0"), "must not hold a NUL"),
-    )
-    .optional(),
-  ...policy,
-});
-const functionEntry = z.strictObject({
-  type: z.literal("function"),
-  handler: z.custom((value) => typeof value === "function", "must be a function"),
-  name: z.string().optional(),
-  ...policy,
-});
 
 /** Environment names an entry may not set: each would change what runs before the guard does. */
 const FORBIDDEN_ENV = /^(?:PATH|HOME|IFS|ENV|BASH_ENV|LD_.*|DYLD_.*|BRIDLE_.*|CLAUDE_PROJECT_DIR)$/;
@@ -115,7 +86,7 @@ function checkEventName(event: string, at: string, { add }: Collector): boolean 
   add(
     "event_unknown",
     at,
-    `${show(event)} is ${looksLikeTool ? "a tool, not an event" : "not an event"}`,
+    `${show(event)} is ${looksLikeTool ? "a tool, not an event" : "not an event"}: there is no seam for it`,
     looksLikeTool ? `did you mean PreToolUse with matcher ${event}?` : hint,
   );
   return false;
@@ -166,11 +137,11 @@ function checkGroup(event: EventName, group: unknown, at: string, collector: Col
       "add an entry or remove the group",
     );
   hooks.forEach((entry, index) => {
-    checkEntry(entry, `${at}.hooks[${index}]`, collector);
+    checkEntry(event, entry, `${at}.hooks[${index}]`, collector);
   });
 }
 
-function checkEntry(entry: unknown, at: string, collector: Collector): void {
+function checkEntry(event: EventName, entry: unknown, at: string, collector: Collector): void {
   const { add } = collector;
   if (!isJsonObject(entry)) {
     add(
@@ -203,6 +174,8 @@ function checkEntry(entry: unknown, at: string, collector: Collector): void {
   }
   const result = (type === "command" ? commandEntry : functionEntry).safeParse(entry);
   if (!result.success) for (const issue of result.error.issues) addZodIssue(issue, entry, at, collector);
+  else if (entry.selftest !== undefined)
+    collector.issues.push(...checkSelfTests(event, entry.selftest as unknown as readonly SelfTest[], at));
   for (const name of Object.keys(isJsonObject(entry.env) ? entry.env : {})) {
     if (FORBIDDEN_ENV.test(name))
       add(
@@ -217,24 +190,18 @@ function checkEntry(entry: unknown, at: string, collector: Collector): void {
 function addZodIssue(issue: z.core.$ZodIssue, entry: unknown, at: string, { add }: Collector): void {
   if (issue.code === "unrecognized_keys") {
     for (const key of issue.keys) {
-      const value = (entry as Record<string, unknown>)[key];
+      const value = valueAt(entry, [...issue.path, key]);
       add(
         "declaration_invalid",
-        `${at}.${key}`,
+        `${placeOf(issue.path, at)}.${key}`,
         `unknown key ${show(key)} with value ${show(value)}`,
         "a misspelt key would be ignored without a word",
       );
     }
     return;
   }
-  const where = issue.path.reduce<string>(
-    (path, key) => (typeof key === "number" ? `${path}[${key}]` : `${path}.${String(key)}`),
-    at,
-  );
-  const value = issue.path.reduce<unknown>(
-    (inner, key) => (inner as Record<PropertyKey, unknown> | undefined)?.[key],
-    entry,
-  );
+  const where = placeOf(issue.path, at);
+  const value = valueAt(entry, issue.path);
   const code: RefusalCode =
     issue.path[0] === "timeout"
       ? "deadline_invalid"
@@ -250,6 +217,20 @@ function addZodIssue(issue: z.core.$ZodIssue, entry: unknown, at: string, { add 
   add(code, where, `${issue.message}, got ${show(value)}`, hint);
 }
 
+function placeOf(path: readonly PropertyKey[], at: string): string {
+  return path.reduce<string>(
+    (place, key) => (typeof key === "number" ? `${place}[${key}]` : `${place}.${String(key)}`),
+    at,
+  );
+}
+
+function valueAt(entry: unknown, path: readonly PropertyKey[]): unknown {
+  return path.reduce<unknown>(
+    (inner, key) => (inner as Record<PropertyKey, unknown> | undefined)?.[key],
+    entry,
+  );
+}
+
 function show(value: unknown): string {
   if (typeof value === "function") return "a function";
   try {
@@ -259,5 +240,3 @@ function show(value: unknown): string {
     return Object.prototype.toString.call(value); // a cycle or a BigInt: the type's word is enough for a message
   }
 }
-
-export type { HookEntry };

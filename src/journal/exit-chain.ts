@@ -3,6 +3,7 @@
 
 import { createHash } from "node:crypto";
 import type { CompiledEntry, HookPlan } from "../compiler/plan.ts";
+import { bindCommand, missingReferences, referenceIn } from "../exec/bind-command.ts";
 import type { Redactor } from "../redaction/redactor.ts";
 import type { ExitHook } from "./record.ts";
 
@@ -20,6 +21,7 @@ export function describeExitChain(plan: HookPlan, redactor: Redactor): ExitHook[
       argv0: entry.argv0,
       files: entry.files.map((file) => ({ ...file })),
       envNames: Object.keys(entry.env),
+      envReferences: referencesOf(entry.env),
     };
   });
 }
@@ -63,20 +65,34 @@ export function resolveExitChain(
     const same = known.find(
       (entry) => entry.type === hook.type && fingerprintOf(entry, isWithoutArguments) === hook.fingerprint,
     );
-    const entry = same ?? entryOf(hook, env);
+    const entry = same === undefined ? entryOf(hook, env) : boundOf(same, env);
     if (typeof entry === "string") problems.push(`${hook.id} ${entry}`);
     else entries.push({ ...entry, id: hook.id });
   }
   return { entries, problems };
 }
 
+/** Variables whose values are read from other variables: the names are no secrets. */
+function referencesOf(env: Readonly<Record<string, string>>): Record<string, string> {
+  return Object.fromEntries(Object.entries(env).filter(([, value]) => referenceIn(value) !== undefined));
+}
+
+/** A token's own entry; what its variables name is read here and now. */
+function boundOf(entry: CompiledEntry, env: NodeJS.ProcessEnv): CompiledEntry | string {
+  const missing = missingReferences(entry, env);
+  if (missing.length > 0) return `needs ${missing.join(", ")}: set them`;
+  return bindCommand(entry, { env, runDirectory: undefined });
+}
+
 function entryOf(hook: ExitHook, env: NodeJS.ProcessEnv): CompiledEntry | string {
-  const { id, type, timeoutMs, onFailure, grants, argv, argv0, files = [], envNames = [] } = hook;
+  const { id, type, timeoutMs, onFailure, grants, argv, argv0, files = [] } = hook;
+  const { envNames = [], envReferences = {} } = hook;
   const withToken = "pass a token with the same hook to recoverRuns";
   if (type === "function") return `is a function: ${withToken}`;
   if (argv === null || argv === undefined)
     return `has an argument with a secret, which is not kept: ${withToken}`;
-  const missing = envNames.filter((name) => env[name] === undefined);
+  const readFrom = (name: string) => referenceIn(envReferences[name] ?? "") ?? name;
+  const missing = envNames.map(readFrom).filter((name) => env[name] === undefined);
   if (missing.length > 0)
     return `needs ${missing.join(", ")}, whose values are not kept: set them, or ${withToken}`;
   return {
@@ -89,7 +105,7 @@ function entryOf(hook: ExitHook, env: NodeJS.ProcessEnv): CompiledEntry | string
     type,
     argv,
     argv0: argv0 ?? (argv[0] as string),
-    env: Object.fromEntries(envNames.map((name) => [name, env[name] as string])),
+    env: Object.fromEntries(envNames.map((name) => [name, env[readFrom(name)] as string])),
     files,
   };
 }

@@ -47,6 +47,8 @@ const exitHook = z.object({
   files: z.array(fileIdentity).optional(),
   /** Names of the entry's own variables; the values are not kept. */
   envNames: z.array(text).optional(),
+  /** Those of them that are read from another variable, as `env:NAME`. */
+  envReferences: z.record(text, z.string().startsWith("env:")).optional(),
 });
 
 const admitted = z.object({

@@ -4,6 +4,7 @@ import type { BrokerAnswer, BrokerCall } from "../broker/broker.ts";
 import { type ChainStep, runChain } from "../broker/chain.ts";
 import { chainDeadlineMs } from "../compiler/deadlines.ts";
 import type { CompiledEntry, HookPlan } from "../compiler/plan.ts";
+import { bindCommand } from "../exec/bind-command.ts";
 import type { Envelope, EnvelopeContext } from "../profile/envelope-types.ts";
 import { CANARY_EVENT, capabilityOf, type EventName } from "../profile/events.ts";
 import type { HookExit, Verdict } from "../profile/verdict.ts";
@@ -29,6 +30,10 @@ export interface HookRuntimeOptions {
   readonly context: EnvelopeContext;
   readonly hookEnv: Readonly<Record<string, string>>;
   readonly marker: string;
+  /** The supervisor's environment: what an entry's `env:NAME` is read from. */
+  readonly env: NodeJS.ProcessEnv;
+  /** Undefined before it is made. */
+  readonly runDirectory: () => string | undefined;
   readonly receipts: ReceiptWriter;
   readonly redactor: Redactor;
   readonly attestation: Pick<Attestation, "identified">;
@@ -58,6 +63,7 @@ export function createHookRuntime(options: HookRuntimeOptions): HookRuntime {
   const { onHook, isEnding, onUnenforced, onHookLoop } = options;
   const counts: HookCounts = { fired: 0, ran: 0, denied: 0, failed: 0, late: 0 };
   const byEvent = groupByEvent(plan.entries);
+  const place = () => ({ env: options.env, runDirectory: options.runDirectory() });
   const acknowledged = new Set<Promise<unknown>>();
   const ledger = createCallLedger();
   let isPromptDenied = false;
@@ -87,7 +93,7 @@ export function createHookRuntime(options: HookRuntimeOptions): HookRuntime {
     envelope: Envelope,
     call: { id: number; signal: AbortSignal },
   ): Promise<Verdict> => {
-    const entries: readonly CompiledEntry[] = byEvent.get(event) ?? [];
+    const entries = (byEvent.get(event) ?? []).map((entry) => bindCommand(entry, place()));
     const startedAt = performance.now();
     counts.fired += 1;
     const { tool_name: toolName, tool_use_id: toolUseId, agent_id: agentId } = envelope;

@@ -3,6 +3,7 @@
 import { realpath } from "node:fs/promises";
 import type { HookPlan } from "../compiler/plan.ts";
 import { type Issue, refuseIfAny } from "../errors.ts";
+import { missingReferences } from "../exec/bind-command.ts";
 import type { ProviderAdapter, RunOptions } from "../render/provider.ts";
 import { listDifferences } from "../trust/identity.ts";
 import { checkSpawnOptions, type SpawnOptions } from "./options.ts";
@@ -27,6 +28,7 @@ export async function precheckRun(
   }
   const runOptions = toRunOptions(options);
   issues.push(...adapter.checkOptions(runOptions, passedEnv(options)), ...(await checkBytes(plan)));
+  issues.push(...checkReferences(plan, options.baseEnv ?? process.env));
   refuseIfAny(issues);
   return { ...runOptions, cwd: await realpath(options.cwd) };
 }
@@ -34,6 +36,18 @@ export async function precheckRun(
 /** The variables a caller adds, by `env` or by name, as the conflict check must see them. */
 function passedEnv({ env = {}, passEnv = [], baseEnv = process.env }: SpawnOptions): Record<string, string> {
   return { ...Object.fromEntries(passEnv.map((name) => [name, baseEnv[name] ?? ""])), ...env };
+}
+
+/** `placeholder_unset` for each variable that an entry's `env:NAME` wants and the supervisor has not. */
+function checkReferences(plan: HookPlan, env: NodeJS.ProcessEnv): Issue[] {
+  return plan.entries.flatMap((entry) =>
+    missingReferences(entry, env).map((name) => ({
+      code: "placeholder_unset" as const,
+      path: `${entry.id}.env`,
+      message: `env:${name} has no value: the variable ${name} is not set here`,
+      hint: "set it where the supervising program is started",
+    })),
+  );
 }
 
 /** `provider_changed` and `command_changed`; called again just before exec. */

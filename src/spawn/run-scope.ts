@@ -4,6 +4,7 @@ import { randomUUID } from "node:crypto";
 import type { HookPlan } from "../compiler/plan.ts";
 import { pathOutside } from "../compiler/resolve-command.ts";
 import { listWarnings } from "../compiler/warnings.ts";
+import { bindEnv } from "../exec/bind-command.ts";
 import { buildHookEnv } from "../exec/hook-env.ts";
 import { isJsonObject, type Json } from "../json.ts";
 import type { EnvelopeContext } from "../profile/envelope-types.ts";
@@ -36,6 +37,8 @@ export interface RunScope {
   /** PATH of every hook of this run. */
   readonly hookPath: string;
   readonly warnings: { code: string; message: string }[];
+  /** Set once it is made. */
+  readonly made: { runDirectory: string | undefined };
   /** Set once there is something to end. */
   readonly ender: { end(cause: StopCause): void; isEnding(): boolean };
 }
@@ -50,11 +53,12 @@ export function createScope(
     plan.provider === "claude" && options.resume !== undefined ? options.resume : randomUUID();
   const redactor = createRedactor({
     env: { ...env, ...options.env },
-    values: [...(options.secrets ?? []), ...entrySecrets(plan), ...serverSecrets(options.mcpServers)],
+    values: [...(options.secrets ?? []), ...entrySecrets(plan, env), ...serverSecrets(options.mcpServers)],
   });
   const temp = temporaryFolder(options);
   const writable = [options.cwd, runOptions.cwd, ...(options.addDirs ?? []), temp];
   const receipts = bufferReceipts();
+  const made: RunScope["made"] = { runDirectory: undefined };
   const ender: RunScope["ender"] = { end: () => {}, isEnding: () => false };
   const context: EnvelopeContext = {
     provider: plan.provider,
@@ -80,6 +84,8 @@ export function createScope(
       marker: runId,
     }),
     marker: runId,
+    env,
+    runDirectory: () => made.runDirectory,
     receipts,
     redactor,
     onHook,
@@ -99,14 +105,15 @@ export function createScope(
     attestation,
     hookPath,
     warnings,
+    made,
     ender,
   };
 }
 
 /** What a declaration puts into a guard's environment is treated as secret when its name says so. */
-function entrySecrets(plan: HookPlan): string[] {
+function entrySecrets(plan: HookPlan, env: NodeJS.ProcessEnv): string[] {
   return plan.entries
-    .flatMap((entry) => (entry.type === "command" ? Object.entries(entry.env) : []))
+    .flatMap((entry) => (entry.type === "command" ? Object.entries(bindEnv(entry.env, env)) : []))
     .filter(([name]) => isSecretName(name))
     .map(([, value]) => value);
 }

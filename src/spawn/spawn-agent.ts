@@ -49,9 +49,10 @@ import { watchTools } from "./watch-tools.ts";
  *
  * @throws AgentHooksRefused
  * - before any process and without a trace: `token_forged`, `option_invalid`, `deadline_invalid`, `argument_conflict`,
- *   `provider_changed`, `command_changed`, `platform_unsupported`, `workspace_busy`, `prompt_denied`;
+ *   `provider_changed`, `command_changed`, `placeholder_unset`, `platform_unsupported`, `workspace_busy`, `prompt_denied`;
  * - after `agent_prompt` passed, with `agent_exit` fired (outcome `refused`) and everything removed: `receipts_unwritable`,
- *   `run_dir_unsafe`, `run_dir_unavailable`, `run_home_unsafe`, `resume_mismatch`, `config_home_busy`, `provider_changed`, `provider_policy`, `attestation_failed`,
+ *   `run_dir_unsafe`, `run_dir_unavailable`, `run_home_unsafe`, `resume_mismatch`, `config_home_busy`, `provider_changed`,
+ *   `provider_policy`, `attestation_failed`,
  *   `provider_unsupported`;
  * - at either time `supervisor_stopping`; outcome `interrupted` when `agent_exit` fires.
  * @example
@@ -133,6 +134,7 @@ async function startRun(plan: HookPlan, entered: Entered, given: SpawnOptions): 
     await admitReceipts(scope, prompt);
     const layout = await setUpRun({ ...scope, marker: runId });
     parts.layout = layout;
+    scope.made.runDirectory = layout.runDirectory.path;
     await ledger.prepare(layout);
     noteLayout(scope, layout);
     for (const warning of scope.warnings) queue.push({ type: "warning", ...warning });

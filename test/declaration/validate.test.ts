@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { TIMEOUT_MAX_SECONDS, validateDeclaration } from "../../src/declaration/validate.ts";
+import { TIMEOUT_MAX_SECONDS } from "../../src/declaration/schema.ts";
+import { validateDeclaration } from "../../src/declaration/validate.ts";
 import { REFUSAL_CODES } from "../../src/errors.ts";
 import { EVENT_NAMES, SEAMLESS_EVENTS } from "../../src/profile/events.ts";
 
@@ -21,7 +22,14 @@ describe("a declaration", () => {
         {
           matcher: "kind:shell",
           hooks: [
-            { ...command, timeout: 0.5, on_failure: "open", grants: true, env: { A_1: "" } },
+            {
+              ...command,
+              timeout: 0.5,
+              on_failure: "open",
+              grants: true,
+              env: { A_1: "" },
+              source: "imported:codex",
+            },
             {
               type: "function",
               handler: () => null,
@@ -64,7 +72,10 @@ describe("a declaration", () => {
 
 describe("an event", () => {
   test("that nobody knows is refused with what is known", () => {
-    expect(only({ Nope: [] })).toMatchObject({ code: "event_unknown", message: '"Nope" is not an event' });
+    expect(only({ Nope: [] })).toMatchObject({
+      code: "event_unknown",
+      message: '"Nope" is not an event: there is no seam for it',
+    });
   });
 
   test.each([
@@ -152,6 +163,8 @@ describe("an entry", () => {
     [{ ...command, env: { "A-B": "x" } }, "declaration_invalid", `${AT}.env.A-B`, ""],
     [{ ...command, env: { A: "x\0" } }, "declaration_invalid", `${AT}.env.A`, "NUL"],
     [{ ...command, env: { A: 3 } }, "declaration_invalid", `${AT}.env.A`, "3"],
+    [{ ...command, source: "imported:gemini" }, "declaration_invalid", `${AT}.source`, "imported:gemini"],
+    [{ ...command, source: 1 }, "declaration_invalid", `${AT}.source`, "1"],
     [{ ...command, env: [] }, "declaration_invalid", `${AT}.env`, "[]"],
     [{ type: "function" }, "declaration_invalid", `${AT}.handler`, "function"],
     [{ type: "function", handler: "x" }, "declaration_invalid", `${AT}.handler`, '"x"'],

@@ -68,3 +68,14 @@ test("a token with other words is not taken for the same", async () => {
   const other = await planWith(["two"], { NAME: "x" });
   expect(resolveExitChain(chain, [other], {}).problems).toHaveLength(1);
 });
+
+test("a variable that is read from another is written down by both names, and read again", async () => {
+  const plan = await planWith([], { NAME: "env:OTHER" });
+  const chain = write(plan);
+  expect(chain[0]).toMatchObject({ envNames: ["NAME"], envReferences: { NAME: "env:OTHER" } });
+  const without = expect.stringContaining("OTHER");
+  for (const plans of [[], [plan]]) {
+    expect(resolveExitChain(chain, plans, { OTHER: "v" }).entries).toMatchObject([{ env: { NAME: "v" } }]);
+    expect(resolveExitChain(chain, plans, { NAME: "not this one" }).problems).toEqual([without]);
+  }
+});

@@ -30,6 +30,8 @@ export function makePlan(provider: Provider, version = "2.1.332"): HookPlan {
     prove: "off",
     proof: undefined,
     downgrades: [],
+    skipped: [],
+    provenance: {},
     digest: "d",
   };
 }

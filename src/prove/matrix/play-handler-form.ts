@@ -77,6 +77,8 @@ async function planFor({ column, hooks = { PreToolUse: [] } }: MatrixCase, stage
     prove: "off",
     proof: undefined,
     downgrades: [],
+    skipped: [],
+    provenance: {},
     digest: "",
   };
 }

@@ -1,0 +1,98 @@
+// Which settings files count for a working directory, in the order in which their entries run. Reads no file.
+
+import { lstat, realpath, stat } from "node:fs/promises";
+import { dirname, join, resolve } from "node:path";
+import glob from "fast-glob";
+import { refuseFile } from "./parse-settings.ts";
+
+export interface SettingsFile {
+  readonly path: string;
+  readonly tier: "user" | "project" | "plugin";
+  /** The folder that holds its `.lionagi`. */
+  readonly root: string;
+  /** A fragment has nothing in it but hooks; a settings file may have none. */
+  readonly isFragment: boolean;
+}
+
+export const SETTINGS_FOLDER = ".lionagi";
+export const SETTINGS_FILE = join(SETTINGS_FOLDER, "settings.yaml");
+const FRAGMENTS = join(SETTINGS_FOLDER, "hooks");
+
+/** User files, then the project's, then those of plugin bundles; of each the settings file before its fragments, those by name. */
+export async function findSettings({
+  home,
+  projectFolders,
+  plugins,
+}: {
+  home: string;
+  projectFolders: readonly string[];
+  plugins: readonly string[];
+}): Promise<SettingsFile[]> {
+  const files = await findIn(home, "user");
+  const userFolder = await realFolder(home);
+  for (const folder of projectFolders) {
+    // A project that is the home itself, or borrows its folder by a link, has no files of its own.
+    if ((await realFolder(folder)) !== userFolder) files.push(...(await findIn(folder, "project")));
+  }
+  for (const folder of plugins) files.push(...(await findIn(resolve(folder), "plugin")));
+  return files;
+}
+
+async function findIn(root: string, tier: SettingsFile["tier"]): Promise<SettingsFile[]> {
+  const settings = join(root, SETTINGS_FILE);
+  const files: SettingsFile[] = (await isThere(settings))
+    ? [{ path: settings, tier, root, isFragment: false }]
+    : [];
+  const folder = join(root, FRAGMENTS);
+  // Links that lead nowhere and folders are listed too: reading them refuses, leaving them out would lose a guard without a word.
+  const names = await glob("*.{yaml,yml}", {
+    cwd: folder,
+    onlyFiles: false,
+    caseSensitiveMatch: false,
+  }).catch((error: Error) => {
+    throw refuseFile(folder, `cannot be read: ${error.message}`);
+  });
+  for (const name of names.sort()) {
+    const path = join(folder, name);
+    if (!name.endsWith(".yaml"))
+      throw refuseFile(path, "would not be read: the name of a fragment ends in .yaml", "rename it");
+    files.push({ path, tier, root, isFragment: true });
+  }
+  return files;
+}
+
+/**
+ * The folders with settings from `cwd` up to the root of its repository, outermost first: a folder inside a project adds to it and hides nothing.
+ * Without a repository, `cwd` alone. All must belong to the same user: what others left above a working directory is not its project.
+ */
+export async function findProjectFolders(cwd: string, home: string): Promise<string[]> {
+  const { uid } = await stat(cwd);
+  const found: string[] = [];
+  for (let folder = cwd; ; folder = dirname(folder)) {
+    if ((await stat(folder)).uid !== uid) break;
+    if (await isThere(join(folder, SETTINGS_FILE), join(folder, FRAGMENTS))) found.unshift(folder);
+    if (await isThere(join(folder, ".git"))) return found;
+    if (folder === home || folder === dirname(folder)) break;
+  }
+  return found.filter((folder) => folder === cwd);
+}
+
+/** Also of a link that leads nowhere. */
+async function isThere(...paths: string[]): Promise<boolean> {
+  for (const path of paths) {
+    const isFound = await lstat(path).then(
+      () => true,
+      (error: NodeJS.ErrnoException) => {
+        if (error.code === "ENOENT") return false;
+        throw refuseFile(path, `cannot be read: ${error.message}`);
+      },
+    );
+    if (isFound) return true;
+  }
+  return false;
+}
+
+function realFolder(root: string): Promise<string> {
+  const folder = join(root, SETTINGS_FOLDER);
+  return realpath(folder).catch(() => folder);
+}

@@ -1,0 +1,91 @@
+// The chain of one event on one envelope, outside of any run: what a run's hooks would answer, step by step.
+
+import {
+  type ListedHook,
+  type Loaded,
+  type ResolveOptions,
+  refusesRun,
+  resolveHooks,
+} from "../compiler/resolve-hooks.ts";
+import { missingReferences } from "../exec/bind-command.ts";
+import type { JsonObject } from "../json.ts";
+import type { Envelope } from "../profile/envelope-types.ts";
+import type { EventName, Provider } from "../profile/events.ts";
+import type { Verdict } from "../profile/verdict.ts";
+import { buildEnvelope } from "./build-envelope.ts";
+import { type Answer, describeExit, readAnswer } from "./judge-answer.ts";
+import { tryChain } from "./try-chain.ts";
+
+export interface InvokedStep {
+  readonly id: string;
+  readonly origin?: string;
+  readonly matched: boolean;
+  readonly got: Answer;
+  readonly reason: string;
+  readonly ms: number;
+  readonly exit: string;
+}
+
+export interface Invoked {
+  /** As the first hook was given it. */
+  readonly envelope: Envelope;
+  readonly verdict: Verdict;
+  /** In the order of the chain, up to the first denial. */
+  readonly steps: readonly InvokedStep[];
+  /** Hooks of the event that are not trusted or cannot run. */
+  readonly notRun: readonly (ListedHook & { readonly problem: string })[];
+  /** One of those refuses a run. */
+  readonly isRefused: boolean;
+}
+
+export interface InvokeOptions extends ResolveOptions {
+  /** Laid over a stock envelope. */
+  readonly input?: JsonObject;
+  /** @default claude */
+  readonly provider?: Provider;
+  readonly env?: NodeJS.ProcessEnv;
+  readonly signal?: AbortSignal;
+}
+
+/** Starts only hooks that need no trust or have it. */
+export async function invokeHooks(
+  event: EventName,
+  loaded: Loaded,
+  { input = {}, provider, env = process.env, signal, ...where }: InvokeOptions = {},
+): Promise<Invoked> {
+  const { hooks, projectRoot, hookPath } = await resolveHooks(loaded, where);
+  const able = [];
+  const notRun: Invoked["notRun"][number][] = [];
+  for (const { compiled, tests: _tests, ...listed } of hooks.filter((hook) => hook.event === event)) {
+    const missing = compiled === undefined ? [] : missingReferences(compiled, env);
+    if (compiled !== undefined && missing.length === 0) able.push(compiled);
+    else if (compiled === undefined) notRun.push({ ...listed, problem: listed.problem ?? "it cannot run" });
+    else
+      notRun.push({
+        ...listed,
+        state: "refused",
+        problem: `its env names ${missing.join(", ")}, which is not set`,
+      });
+  }
+  const envelope = buildEnvelope(event, input, { cwd: projectRoot, ...(provider && { provider }) });
+  const place = { projectRoot, hookPath, env, ...(signal === undefined ? {} : { signal }) };
+  const { verdict, steps } = await tryChain(able, envelope, place);
+  const byId = new Map(hooks.map((hook) => [hook.id, hook]));
+  return {
+    envelope,
+    verdict,
+    steps: steps.map((step) => {
+      const { matcher, origin } = byId.get(step.entryId) ?? {};
+      return {
+        id: step.entryId,
+        ...(origin === undefined ? {} : { origin }),
+        matched: step.matched,
+        ...readAnswer(step, matcher),
+        ms: Math.round(step.durationMs),
+        exit: describeExit(step.exit),
+      };
+    }),
+    notRun,
+    isRefused: notRun.some(refusesRun),
+  };
+}
