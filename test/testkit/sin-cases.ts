@@ -256,7 +256,8 @@ export const RUN_CASES: Cases = {
   "strip-settings-after-preflight": {
     script: inRun("strip-settings-after-preflight"),
     handlers: { PreToolUse: deny },
-    ends: noCanary,
+    // Which of the two is seen first depends on how busy the machine is.
+    ends: { outcome: "unenforced", reason: /^(?:canary|unasked): / },
   },
   "report-version": both(refuses({ "report-version": "9.9.9" }, "provider_changed"), {
     script: inRun({ "report-version": "9.9.9" }),
