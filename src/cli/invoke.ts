@@ -16,19 +16,19 @@ import {
 } from "../index.ts";
 import { parseProvider } from "./compile-file.ts";
 import { EXIT_CODES } from "./exit-codes.ts";
-import { loadHooks } from "./load-hooks.ts";
+import { addTrustOption, loadHooks } from "./load-hooks.ts";
 
 interface InvokeFlags {
   readonly input?: string;
   readonly provider?: Provider;
   readonly cwd: string;
   readonly hooks?: string;
+  readonly requireTrustedProject?: boolean;
   readonly json?: boolean;
 }
 
 export function addInvokeCommand(program: Command): void {
-  program
-    .command("invoke")
+  addTrustOption(program.command("invoke"))
     .description("run the hooks of one event on one envelope, without an agent, and show each step")
     .addArgument(new Argument("<event>", "for example PreToolUse").argParser(parseEvent))
     .option("--input <file>", "a JSON object laid over a stock envelope of the event; - is stdin")
@@ -46,18 +46,23 @@ Examples:
   echo '{"tool_input":{"command":"rm -rf /"}}' | bridle invoke PreToolUse --input -
   bridle invoke UserPromptSubmit --input prompt.json --hooks hooks.yaml --json`,
     )
-    .action(async (event: EventName, { input, provider, cwd, hooks, json = false }: InvokeFlags) => {
-      const given = input === undefined ? {} : await readInput(input);
-      const loaded = await loadHooks({ file: hooks, cwd });
-      const invoked = await invokeHooks(event, loaded, {
-        input: given,
-        ...(provider === undefined ? {} : { provider }),
-      });
-      const shown = createRedactor({ env: process.env }).json(invoked);
-      if (json) process.stdout.write(`${JSON.stringify({ type: "invoked", event, ...shown })}\n`);
-      else process.stdout.write(`${describeInvoked(event, shown).map(toOneLine).join("\n")}\n`);
-      process.exitCode = exitCodeOfInvoked(invoked);
-    });
+    .action(
+      async (
+        event: EventName,
+        { input, provider, cwd, hooks, requireTrustedProject, json = false }: InvokeFlags,
+      ) => {
+        const given = input === undefined ? {} : await readInput(input);
+        const loaded = await loadHooks({ file: hooks, cwd, requireTrustedProject });
+        const invoked = await invokeHooks(event, loaded, {
+          input: given,
+          ...(provider === undefined ? {} : { provider }),
+        });
+        const shown = createRedactor({ env: process.env }).json(invoked);
+        if (json) process.stdout.write(`${JSON.stringify({ type: "invoked", event, ...shown })}\n`);
+        else process.stdout.write(`${describeInvoked(event, shown).map(toOneLine).join("\n")}\n`);
+        process.exitCode = exitCodeOfInvoked(invoked);
+      },
+    );
 }
 
 function parseEvent(value: string): EventName {

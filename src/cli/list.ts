@@ -4,16 +4,16 @@ import type { Command } from "commander";
 import { createRedactor, type ListedHook, listHooks, refusesRun, toOneLine } from "../index.ts";
 import { EXIT_CODES } from "./exit-codes.ts";
 import { describeProvenance } from "./explain.ts";
-import { loadHooks } from "./load-hooks.ts";
+import { addTrustOption, loadHooks } from "./load-hooks.ts";
 
 interface ListFlags {
   readonly cwd: string;
+  readonly requireTrustedProject?: boolean;
   readonly json?: boolean;
 }
 
 export function addListCommand(program: Command): void {
-  program
-    .command("list")
+  addTrustOption(program.command("list"))
     .description("list the hooks that count here: order, matcher, tier, trust")
     .argument(
       "[file]",
@@ -31,8 +31,8 @@ Examples:
   bridle list hooks.yaml
   bridle list --json`,
     )
-    .action(async (file: string | undefined, { cwd, json = false }: ListFlags) => {
-      const found = await listHooks(await loadHooks({ file, cwd }));
+    .action(async (file: string | undefined, { cwd, requireTrustedProject, json = false }: ListFlags) => {
+      const found = await listHooks(await loadHooks({ file, cwd, requireTrustedProject }));
       const hooks = createRedactor({ env: process.env }).json(found);
       if (json) process.stdout.write(`${JSON.stringify({ type: "hooks", hooks })}\n`);
       else process.stdout.write(`${describeHooks(hooks).map(toOneLine).join("\n")}\n`);

@@ -14,17 +14,17 @@ import {
 } from "../index.ts";
 import { parseProvider } from "./compile-file.ts";
 import { EXIT_CODES } from "./exit-codes.ts";
-import { loadHooks } from "./load-hooks.ts";
+import { addTrustOption, loadHooks } from "./load-hooks.ts";
 
 interface TestFlags {
   readonly cwd: string;
   readonly provider?: Provider;
+  readonly requireTrustedProject?: boolean;
   readonly json?: boolean;
 }
 
 export function addTestCommand(program: Command): void {
-  program
-    .command("test")
+  addTrustOption(program.command("test"))
     .description("ask each guard what it answers to its self-tests, or to stock calls that should be stopped")
     .argument(
       "[file]",
@@ -43,24 +43,26 @@ Examples:
   bridle test hooks.yaml
   bridle test --json`,
     )
-    .action(async (file: string | undefined, { cwd, provider, json = false }: TestFlags) => {
-      const redactor = createRedactor({ env: process.env });
-      const guards: GuardReport[] = [];
-      const loaded = await loadHooks({ file, cwd });
-      if (loaded.origins.size === 0) throw nothingToTest(file ?? loaded.projectRoot);
-      await testHooks(loaded, {
-        ...(provider === undefined ? {} : { provider }),
-        onGuard: (report) => {
-          const shown = redactor.json(report);
-          guards.push(shown);
-          if (!json) process.stdout.write(`${describeGuard(shown).map(toOneLine).join("\n")}\n\n`);
-        },
-      });
-      const ok = guards.every(isSound);
-      if (json) process.stdout.write(`${JSON.stringify({ type: "tests", ok, guards })}\n`);
-      else process.stdout.write(`${summarise(guards)}\n`);
-      process.exitCode = ok ? EXIT_CODES.success : EXIT_CODES.failed;
-    });
+    .action(
+      async (file: string | undefined, { cwd, provider, requireTrustedProject, json = false }: TestFlags) => {
+        const redactor = createRedactor({ env: process.env });
+        const guards: GuardReport[] = [];
+        const loaded = await loadHooks({ file, cwd, requireTrustedProject });
+        if (loaded.origins.size === 0) throw nothingToTest(file ?? loaded.projectRoot);
+        await testHooks(loaded, {
+          ...(provider === undefined ? {} : { provider }),
+          onGuard: (report) => {
+            const shown = redactor.json(report);
+            guards.push(shown);
+            if (!json) process.stdout.write(`${describeGuard(shown).map(toOneLine).join("\n")}\n\n`);
+          },
+        });
+        const ok = guards.every(isSound);
+        if (json) process.stdout.write(`${JSON.stringify({ type: "tests", ok, guards })}\n`);
+        else process.stdout.write(`${summarise(guards)}\n`);
+        process.exitCode = ok ? EXIT_CODES.success : EXIT_CODES.failed;
+      },
+    );
 }
 
 function nothingToTest(path: string): AgentHooksRefused {

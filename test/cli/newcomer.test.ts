@@ -138,6 +138,17 @@ test("test and invoke do not start what is not trusted", async () => {
   });
 });
 
+test("with --require-trusted-project a stranger's guard is not started until the project is trusted", async () => {
+  await world.guard("project", "g.sh", "exit 2");
+  await world.declare("project", { PreToolUse: [group(["./g.sh"])] });
+  const strict = "--require-trusted-project";
+  expect(await json(["test", strict])).toMatchObject({ code: 1, guards: [{ blocks: "not_run" }] });
+  expect(await json(["invoke", "PreToolUse", strict])).toMatchObject({ code: 78, steps: [] });
+  expect(await json(["list", strict])).toMatchObject({ code: 1, hooks: [{ state: "pending" }] });
+  expect(await bridle(["trust", "project"])).toMatchObject({ code: 0 });
+  expect(await json(["test", strict])).toMatchObject({ code: 0, guards: [{ blocks: "denies" }] });
+});
+
 test("invoke shows each step of the chain, up to the denial", async () => {
   await world.guard("project", "a.sh", `echo '{"hookSpecificOutput":{"updatedInput":{"command":"ls -l"}}}'`);
   await world.guard("project", "b.sh", 'grep -q "ls -l" && echo "seen: ls -l" >&2; exit 2');
@@ -244,9 +255,7 @@ test("doctor without a binary says so and exits 1, and shows no value of a key",
 
 test("doctor shows a binary that was named, its proof and the settings, and exits 0", async () => {
   await world.guard("project", "p.sh");
-  await world.declare("project", {
-    Stop: [group(["./p.sh"], { source: "imported:codex" }), group(["./none"])],
-  });
+  await world.declare("project", { Stop: [group(["./p.sh"], { source: "imported:codex" })] });
   expect(await json(["doctor", "claude", "--binary", world.binary])).toMatchObject({
     code: 0,
     ok: true,
@@ -298,4 +307,4 @@ test("every command has examples in its help, --json, and a section in docs/CLI.
   const lacks = (mark: string) => told.filter(([, text]) => !text.includes(mark)).map(([name]) => name);
   expect([lacks("--json"), lacks("Examples:\n")]).toEqual([[], []]);
   expect(known.filter((name) => !page.includes(`\n## bridle ${name}\n`))).toEqual([]);
-});
+}, 60_000);
