@@ -72,7 +72,7 @@ function isThere(path: string): Promise<boolean> {
   return lstat(path).then(
     () => true,
     (error: NodeJS.ErrnoException) => {
-      if (error.code === "ENOENT") return false;
+      if (error.code === "ENOENT" || error.code === "ENOTDIR") return false;
       throw error;
     },
   );

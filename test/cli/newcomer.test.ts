@@ -80,6 +80,13 @@ test("init overwrites nothing, names what is there, and writes nothing else", as
   });
 });
 
+test("init leaves nothing behind when it cannot write all of it", async () => {
+  await world.put("project", ".lionagi/hooks", "a file where a folder should be");
+  const told = await bridle(["init"]);
+  expect(told).toMatchObject({ code: 1, stderr: expect.stringContaining(".lionagi/hooks is there already") });
+  expect(await readdir(join(world.project, ".lionagi"))).toEqual(["hooks"]);
+});
+
 test("test reports a guard that reads the wrong field as one that never blocked, and exits 1", async () => {
   await world.put("project", "g.mjs", GUARD.replace("tool_input", "input"));
   await world.declare("project", { PreToolUse: [group(["node", "g.mjs"], { matcher: "Bash" })] });
@@ -154,7 +161,7 @@ test("invoke shows each step of the chain, up to the denial", async () => {
   await world.guard("project", "b.sh", 'grep -q "ls -l" && echo "seen: ls -l" >&2; exit 2');
   await world.guard("project", "c.sh");
   const hooks = ["./a.sh", "./b.sh", "./c.sh"].map((name) => group([name]));
-  await world.declare("project", { PreToolUse: hooks });
+  await world.declare("project", { SessionStart: [group(["./c.sh"])], PreToolUse: hooks });
   const told = await json(["invoke", "PreToolUse"]);
   expect(told).toMatchObject({
     code: 1,
