@@ -20,9 +20,8 @@ export function readAnswer(
 ): Judged {
   if (!matched)
     return { got: "allow", reason: `not asked: the matcher ${matcher ?? "*"} does not want this` };
-  if (failed)
-    return { got: "failed", reason: notes.map(({ code, detail }) => `${code}: ${detail}`).join("; ") };
   const said = notes.map(({ code, detail }) => `${code}: ${detail}`).join("; ");
+  if (failed) return { got: "failed", reason: said };
   if (verdict.decision === "deny") return { got: "deny", reason: verdict.reason };
   if (verdict.decision === "rewrite") return { got: "rewrite", reason: JSON.stringify(verdict.updatedInput) };
   if (verdict.context !== undefined) return { got: "context", reason: verdict.context };
