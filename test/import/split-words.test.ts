@@ -162,7 +162,7 @@ describe("shells agree", () => {
       .sample(commands, 3000)
       .map((text) => ({ text, argv: argvOf(text) }))
       .filter((one): one is { text: string; argv: string[] } => Array.isArray(one.argv));
-    expect(accepted.length).toBeGreaterThan(300);
+    expect(accepted.length).toBeGreaterThan(150); // about a tenth of them
     // Each command is shown as the arguments of a builtin: nothing of it is run.
     const show = 'show() { printf \'%s\\0\' "$#" "$@"; }';
     const folder = await mkdtemp(join(tmpdir(), "bridle-words-"));
