@@ -27,7 +27,7 @@ export interface CompileOptions {
   cwd: string;
   /** Where each entry comes from, as `loadSettings` returns it. Default: the caller's own, trusted, but for entries with a `source`. */
   origins?: ReadonlyMap<HookEntry, Origin>;
-  /** Whose settings file holds the trust records. Default: the user's home. */
+  /** Whose settings file holds the trust records. Default: the home that `origins` was loaded for, else the user's. */
   trust?: { home?: string };
   /** `{plugin_root}` of entries outside a plugin bundle, absolute. Default: it has no value, and refuses. */
   pluginRoot?: string;
@@ -79,7 +79,7 @@ export async function compileAgentHooks(
   // One load has one project; `cwd` may be a folder in it.
   const loadedFor = [...origins.values()][0]?.projectRoot;
   const projectRoot = await realpath(loadedFor ?? options.cwd);
-  const givenHome = options.trust?.home ?? homedir();
+  const givenHome = options.trust?.home ?? [...origins.values()][0]?.home ?? homedir();
   const home = await realpath(givenHome).catch(() => givenHome);
   const { declaration: valid, issues: shapeIssues } = validateDeclaration(declaration, source);
   const issues: Issue[] = [...shapeIssues, ...checkEvents(valid, provider, source)];

@@ -3,6 +3,7 @@
 import type { LoadedSettings } from "../declaration/load-settings.ts";
 import type { HookEntry, SelfTest } from "../declaration/types.ts";
 import type { Issue, RefusalCode } from "../errors.ts";
+import { missingReferences } from "../exec/bind-command.ts";
 import { capabilityOf, EVENT_NAMES, type EventName } from "../profile/events.ts";
 import { compileEntries } from "./compile-entries.ts";
 import { HOOK_TIMEOUT_SECONDS } from "./deadlines.ts";
@@ -49,12 +50,14 @@ export interface ResolveOptions {
   readonly path?: string;
   /** `{plugin_root}` of entries outside a plugin bundle. */
   readonly pluginRoot?: string;
+  /** What an entry's `env:NAME` is read from. @default the process's own */
+  readonly env?: NodeJS.ProcessEnv;
 }
 
 /** `declaration` was checked when it was loaded. */
 export async function resolveHooks(
   { declaration, origins, projectRoot, home }: Loaded,
-  { path: givenPath = process.env.PATH ?? "", pluginRoot }: ResolveOptions = {},
+  { path: givenPath = process.env.PATH ?? "", pluginRoot, env = process.env }: ResolveOptions = {},
 ): Promise<ResolvedHooks> {
   const path = absolutePath(givenPath);
   const issues: Issue[] = [];
@@ -64,7 +67,14 @@ export async function resolveHooks(
     origins,
     issues,
   });
-  const compiled = new Map(entries.map((entry) => [entry.id, entry]));
+  const unset = entries.flatMap((entry) => {
+    const missing = missingReferences(entry, env);
+    const message = `its env names ${missing.join(", ")}, which is not set`;
+    return missing.length === 0 ? [] : [{ id: entry.id, code: "placeholder_unset" as const, message }];
+  });
+  const compiled = new Map(
+    entries.filter(({ id }) => !unset.some((one) => one.id === id)).map((entry) => [entry.id, entry]),
+  );
   const describe = (event: EventName, matcher: string | undefined, entry: HookEntry, id: string) => {
     const origin = origins.get(entry);
     const from = provenance[id] ?? { tier: origin?.tier ?? "caller", trust: "own" as const };
@@ -76,7 +86,7 @@ export async function resolveHooks(
           code,
           message: hint === "" ? message : `${message} (${hint})`,
         })),
-      ...skipped.filter((one) => one.id === id),
+      ...[...skipped, ...unset].filter((one) => one.id === id),
     ];
     const isPending = problems.some(({ code }) => code === "command_untrusted" || code === "command_changed");
     const [first] = problems;

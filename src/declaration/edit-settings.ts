@@ -51,7 +51,14 @@ export async function editSettings(
     const body = text.slice(bom.length);
     const document = parseSettings(body, path);
     if (!(await edit(document))) return { path, isChanged: false };
-    const next = bom + patchYaml(body, parseSettings(body, path), document);
+    const patched = patchYaml(body, parseSettings(body, path), document);
+    if (patched === undefined)
+      throw refuse(
+        path,
+        "cannot be changed without touching other bytes of it: braces or brackets hold what is to be changed, or an alias does",
+        "write that part in block style, one key a line; the file was left as it is",
+      );
+    const next = bom + patched;
     if (next === text) return { path, isChanged: false };
     await replace(path, next, {
       found,

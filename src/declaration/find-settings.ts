@@ -16,6 +16,7 @@ export interface SettingsFile {
 
 export const SETTINGS_FOLDER = ".lionagi";
 export const SETTINGS_FILE = join(SETTINGS_FOLDER, "settings.yaml");
+const MISNAMED = join(SETTINGS_FOLDER, "settings.yml");
 const FRAGMENTS = join(SETTINGS_FOLDER, "hooks");
 
 /** User files, then the project's, then those of plugin bundles; of each the settings file before its fragments, those by name. */
@@ -43,17 +44,34 @@ async function findIn(root: string, tier: SettingsFile["tier"]): Promise<Setting
   const files: SettingsFile[] = (await isThere(settings))
     ? [{ path: settings, tier, root, isFragment: false }]
     : [];
+  const misnamed = join(root, MISNAMED);
+  if (await isThere(misnamed))
+    throw refuseFile(misnamed, "would not be read: its name must end in .yaml", "rename it");
   const folder = join(root, FRAGMENTS);
+  if ((await isThere(folder)) && !(await isFolder(folder)))
+    throw refuseFile(
+      folder,
+      "is no folder, or a link that leads nowhere",
+      "hooks in it would be lost without a word",
+    );
   // Links that lead nowhere and folders are listed too: reading them refuses, leaving them out would lose a guard without a word.
-  const names = await glob("*.{yaml,yml}", {
+  const names = await glob("**/*.{yaml,yml}", {
     cwd: folder,
     onlyFiles: false,
     caseSensitiveMatch: false,
+    dot: true,
+    followSymbolicLinks: false,
   }).catch((error: Error) => {
     throw refuseFile(folder, `cannot be read: ${error.message}`);
   });
   for (const name of names.sort()) {
     const path = join(folder, name);
+    if (name.includes("/") || name.startsWith("."))
+      throw refuseFile(
+        path,
+        "would not be read: fragments stand in the folder itself, without a leading dot",
+        "move it",
+      );
     if (!name.endsWith(".yaml"))
       throw refuseFile(path, "would not be read: the name of a fragment ends in .yaml", "rename it");
     files.push({ path, tier, root, isFragment: true });
@@ -70,7 +88,8 @@ export async function findProjectFolders(cwd: string, home: string): Promise<str
   const found: string[] = [];
   for (let folder = cwd; ; folder = dirname(folder)) {
     if ((await stat(folder)).uid !== uid) break;
-    if (await isThere(join(folder, SETTINGS_FILE), join(folder, FRAGMENTS))) found.unshift(folder);
+    if (await isThere(...[SETTINGS_FILE, MISNAMED, FRAGMENTS].map((name) => join(folder, name))))
+      found.unshift(folder);
     if (await isThere(join(folder, ".git"))) return found;
     if (folder === home || folder === dirname(folder)) break;
   }
@@ -90,6 +109,13 @@ async function isThere(...paths: string[]): Promise<boolean> {
     if (isFound) return true;
   }
   return false;
+}
+
+function isFolder(path: string): Promise<boolean> {
+  return stat(path).then(
+    (found) => found.isDirectory(),
+    () => false,
+  );
 }
 
 function realFolder(root: string): Promise<string> {

@@ -1,7 +1,7 @@
 // The declaration of a working directory: the user's hooks, then the project's, then those of plugin bundles, one list an event. Nothing is
 // overridden and nothing dropped; each entry keeps where it came from.
 
-import { readFile, realpath } from "node:fs/promises";
+import { realpath } from "node:fs/promises";
 import { homedir } from "node:os";
 import { resolve } from "node:path";
 import { AgentHooksRefused, type Issue } from "../errors.ts";
@@ -10,6 +10,7 @@ import { describeProjectTrust, untrustedProjectIssue } from "../trust/project-tr
 import { findProjectFolders, findSettings, type SettingsFile } from "./find-settings.ts";
 import { type Origin, rememberOrigin, sourceOf, tierOf } from "./origin.ts";
 import { parseSettings, refuseFile, refuseStrays } from "./parse-settings.ts";
+import { readText } from "./read-text.ts";
 import type { HookDeclaration, HookEntry } from "./types.ts";
 import { validateDeclaration } from "./validate.ts";
 
@@ -91,11 +92,11 @@ export async function loadSettings({
   }
   const settings = { declaration, files, projectRoot, home };
   const untrusted = requireTrustedProject
-    ? await describeProjectTrust({ ...settings, origins: originsOf(places, projectRoot, undefined) })
+    ? await describeProjectTrust({ ...settings, origins: originsOf(places, { projectRoot, home }) })
     : undefined;
   return {
     ...settings,
-    origins: originsOf(places, projectRoot, untrusted),
+    origins: originsOf(places, { projectRoot, home, untrusted }),
     issues: untrusted === undefined ? [] : [untrustedProjectIssue(projectRoot, untrusted)],
   };
 }
@@ -114,9 +115,7 @@ interface Place {
 
 async function loadPart(file: SettingsFile): Promise<LoadedPart> {
   const { path, isFragment } = file;
-  const text = await readFile(path, "utf8").catch((error: Error) => {
-    throw refuseFile(path, `cannot be read: ${error.message}`);
-  });
+  const text = await readText(path);
   const { root, lineOf } = parseSettings(text, path);
   if (root !== null && !isJsonObject(root)) throw refuseFile(path, "is no map of settings");
   if (root !== null) refuseStrays(root, path);
@@ -132,8 +131,7 @@ async function loadPart(file: SettingsFile): Promise<LoadedPart> {
 
 function originsOf(
   places: readonly Place[],
-  projectRoot: string,
-  untrusted: string | undefined,
+  { projectRoot, home, untrusted }: { projectRoot: string; home: string; untrusted?: string | undefined },
 ): Map<HookEntry, Origin> {
   const origins = new Map<HookEntry, Origin>();
   for (const { entry, file, line } of places) {
@@ -145,6 +143,7 @@ function originsOf(
       ...(source === undefined ? {} : { source }),
       root: file.root,
       projectRoot,
+      home,
       ...(file.tier === "plugin" ? { pluginRoot: file.root } : {}),
       ...(file.tier === "project" && untrusted !== undefined ? { projectUntrusted: untrusted } : {}),
     };

@@ -1,11 +1,11 @@
 // Reads a declaration from a YAML or JSON file under `hooks_external:`. Other keys of the file are not ours.
 
-import { readFile } from "node:fs/promises";
 import { basename, dirname, resolve } from "node:path";
 import { AgentHooksRefused } from "../errors.ts";
 import { isJsonObject } from "../json.ts";
 import { type Origin, sourceOf, tierOf } from "./origin.ts";
 import { parseSettings, refuseFile, refuseStrays } from "./parse-settings.ts";
+import { readText } from "./read-text.ts";
 import type { HookDeclaration, HookEntry } from "./types.ts";
 import { validateDeclaration } from "./validate.ts";
 
@@ -25,12 +25,7 @@ export interface LoadedDeclaration {
  */
 export async function loadDeclaration(file: string): Promise<LoadedDeclaration> {
   const source = resolve(file);
-  let text: string;
-  try {
-    text = await readFile(source, "utf8");
-  } catch (error) {
-    throw refuseFile(source, `cannot be read: ${(error as Error).message}`);
-  }
+  const text = await readText(source);
   const { root, lineOf } = parseSettings(text, source);
   if (!isJsonObject(root) || !Object.hasOwn(root, "hooks_external"))
     throw refuseFile(source, "has no hooks_external key", "put the events under hooks_external:");

@@ -18,6 +18,8 @@ export interface Origin {
   readonly root: string;
   /** `{project_dir}`, the same for every entry of one load. */
   readonly projectRoot: string;
+  /** The home of the load: whose trust records count. */
+  readonly home?: string;
   /** `{plugin_root}`; entries of a plugin bundle only. */
   readonly pluginRoot?: string;
   /** Why the project's files do not count yet (`requireTrustedProject`). */

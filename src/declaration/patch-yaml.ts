@@ -1,5 +1,5 @@
 // Carries the changes of a YAML document back into its text, and touches no other byte: comments, quotes and blank lines of what was
-// not changed stay. The result is parsed again; should it not say what the document says, the document is printed whole.
+// not changed stay. The result is parsed again; should it not say what the document says, nothing is changed.
 
 import {
   Document,
@@ -21,11 +21,16 @@ interface Edit {
   readonly insert: string;
 }
 
-/** `before`: parsed from `text` and untouched; `after`: parsed from the same text and changed. */
-export function patchYaml(text: string, before: Document.Parsed, after: Document.Parsed): string {
+/**
+ * `before`: parsed from `text` and untouched; `after`: parsed from the same text and changed. Undefined when the change cannot be made without
+ * touching other bytes.
+ */
+export function patchYaml(text: string, before: Document.Parsed, after: Document.Parsed): string | undefined {
   const patched = applyPatch(text, before, after);
   if (patched !== undefined && saysTheSame(patched, after)) return patched;
-  return after.toString({ lineWidth: 0, flowCollectionPadding: false });
+  // Nothing of others is in it.
+  const isEmpty = isMap(after.contents) && after.contents.items.length === 0;
+  return isEmpty ? after.toString({ lineWidth: 0, flowCollectionPadding: false }) : undefined;
 }
 
 function saysTheSame(text: string, after: Document.Parsed): boolean {

@@ -11,7 +11,7 @@ import { findProjectRoot, findSources, pluginRootOf, readSource } from "./find-s
 import { importHooks } from "./import-hooks.ts";
 import { inspectCommand } from "./inspect-command.ts";
 import type { FileReport, ReportEntry, Verdict } from "./report-types.ts";
-import { type WrapFile, wrapShellText, writeWrapFile } from "./wrap-shell-text.ts";
+import { describeOtherText, type WrapFile, wrapShellText, writeWrapFile } from "./wrap-shell-text.ts";
 import { addEntry, findPresent, indexEntries, type NewEntry } from "./write-entries.ts";
 
 export interface ImportOptions {
@@ -144,6 +144,10 @@ async function settleEntries(
     const present = findPresent(index, added);
     if (present !== undefined) {
       const differs = ["timeout", "on_failure"].filter((key) => present[key] !== Reflect.get(entry, key));
+      const file = wrapFiles.get(report);
+      const problem = file === undefined ? undefined : await describeOtherText(file);
+      if (problem !== undefined)
+        return { ...report, verdict: "rejected", reason: `already imported, but ${problem}` };
       const reason = `already imported${differs.length === 0 ? "" : `; its ${differs.join(" and ")} there differs and was kept`}`;
       return { ...report, verdict: "note", reason };
     }

@@ -3,6 +3,7 @@
 import { createHash } from "node:crypto";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
+import { toOneLine } from "../redaction/terminal.ts";
 import type { ReportEntry } from "./report-types.ts";
 
 /** Below the folder of the settings file. */
@@ -22,7 +23,7 @@ export interface Wrapped {
 /** Variables of hosts that nothing sets here. */
 const HOST_VARIABLES = /\$\{?((?:CLAUDE|CODEX|GEMINI|CURSOR)_\w+|PLUGIN_ROOT|PLUGIN_DATA|extensionPath)\b/g;
 
-/** Undefined when there is nothing to wrap, or a file cannot hold it. `origin`: where it came from, in one line. */
+/** Undefined when there is nothing to wrap, or a file cannot hold it. `origin`: where it came from; a line break in it must not end the comment. */
 export function wrapShellText(
   report: ReportEntry,
   { settingsFolder, isUser, origin }: { settingsFolder: string; isUser: boolean; origin: string },
@@ -33,7 +34,7 @@ export function wrapShellText(
   const name = `${FOLDER}/${event}-${digest}.sh`;
   const file = {
     path: join(settingsFolder, name),
-    content: `#!/bin/sh\n# Imported from ${origin} by bridle import --wrap. Review it before you trust it.\n${MARK}\n${wrap.text}\n`,
+    content: `#!/bin/sh\n# Imported from ${toOneLine(origin)} by bridle import --wrap. Review it before you trust it.\n${MARK}\n${wrap.text}\n`,
   };
   const word = isUser ? `{home}/.lionagi/${name}` : `.lionagi/${name}`;
   const unset = [...wrap.text.matchAll(HOST_VARIABLES)]
@@ -68,9 +69,15 @@ export async function writeWrapFile({
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
   }
-  const present = await readFile(path, "utf8");
-  if (textOf(present) === textOf(content)) return { isMade: false };
-  return { problem: `${path} is there and holds another text` };
+  const problem = await describeOtherText({ path, content });
+  return problem === undefined ? { isMade: false } : { problem };
+}
+
+/** Undefined when the file holds this text. */
+export async function describeOtherText({ path, content }: WrapFile): Promise<string | undefined> {
+  const present = await readFile(path, "utf8").catch((error: Error) => error);
+  if (present instanceof Error) return `${path} cannot be read: ${present.message}`;
+  return textOf(present) === textOf(content) ? undefined : `${path} is there and holds another text`;
 }
 
 /** What runs: without the header, which names a place that may have moved. */

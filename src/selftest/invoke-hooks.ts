@@ -7,11 +7,12 @@ import {
   refusesRun,
   resolveHooks,
 } from "../compiler/resolve-hooks.ts";
-import { missingReferences } from "../exec/bind-command.ts";
 import type { JsonObject } from "../json.ts";
 import type { Envelope } from "../profile/envelope-types.ts";
 import type { EventName, Provider } from "../profile/events.ts";
 import type { Verdict } from "../profile/verdict.ts";
+import { declaredSecrets } from "../redaction/declared-secrets.ts";
+import { createRedactor } from "../redaction/redactor.ts";
 import { buildEnvelope } from "./build-envelope.ts";
 import { type Answer, describeExit, readAnswer } from "./judge-answer.ts";
 import { tryChain } from "./try-chain.ts";
@@ -47,31 +48,24 @@ export interface InvokeOptions extends ResolveOptions {
   readonly signal?: AbortSignal;
 }
 
-/** Starts only hooks that need no trust or have it. */
+/** Starts only hooks that need no trust or have it. What they say is redacted. */
 export async function invokeHooks(
   event: EventName,
   loaded: Loaded,
   { input = {}, provider, env = process.env, signal, ...where }: InvokeOptions = {},
 ): Promise<Invoked> {
-  const { hooks, projectRoot, hookPath } = await resolveHooks(loaded, where);
+  const { hooks, projectRoot, hookPath } = await resolveHooks(loaded, { ...where, env });
   const able = [];
   const notRun: Invoked["notRun"][number][] = [];
   for (const { compiled, tests: _tests, ...listed } of hooks.filter((hook) => hook.event === event)) {
-    const missing = compiled === undefined ? [] : missingReferences(compiled, env);
-    if (compiled !== undefined && missing.length === 0) able.push(compiled);
-    else if (compiled === undefined) notRun.push({ ...listed, problem: listed.problem ?? "it cannot run" });
-    else
-      notRun.push({
-        ...listed,
-        state: "refused",
-        problem: `its env names ${missing.join(", ")}, which is not set`,
-      });
+    if (compiled !== undefined) able.push(compiled);
+    else notRun.push({ ...listed, problem: listed.problem ?? "it cannot run" });
   }
   const envelope = buildEnvelope(event, input, { cwd: projectRoot, ...(provider && { provider }) });
   const place = { projectRoot, hookPath, env, ...(signal === undefined ? {} : { signal }) };
   const { verdict, steps } = await tryChain(able, envelope, place);
   const byId = new Map(hooks.map((hook) => [hook.id, hook]));
-  return {
+  const invoked: Invoked = {
     envelope,
     verdict,
     steps: steps.map((step) => {
@@ -88,4 +82,5 @@ export async function invokeHooks(
     notRun,
     isRefused: notRun.some(refusesRun),
   };
+  return createRedactor({ env, values: declaredSecrets(loaded.declaration, env) }).json(invoked);
 }

@@ -10,10 +10,11 @@ import {
   resolveHooks,
 } from "../compiler/resolve-hooks.ts";
 import type { SelfTest } from "../declaration/types.ts";
-import { missingReferences } from "../exec/bind-command.ts";
 import type { JsonObject } from "../json.ts";
 import { capabilityOf, type EventName, type Provider } from "../profile/events.ts";
 import { matches } from "../profile/matcher.ts";
+import { declaredSecrets } from "../redaction/declared-secrets.ts";
+import { createRedactor } from "../redaction/redactor.ts";
 import { buildEnvelope } from "./build-envelope.ts";
 import { explainSilence, readScripts } from "./explain-silence.ts";
 import { type Answer, describeExit, isExpected, readAnswer } from "./judge-answer.ts";
@@ -61,7 +62,7 @@ export interface SelfTestOptions extends ResolveOptions {
   readonly onGuard?: (report: GuardReport) => void;
 }
 
-/** Runs the self-tests of what `loadSettings` or `loadDeclaration` returned. Only hooks that need no trust or have it are started. */
+/** Runs the self-tests of what `loadSettings` or `loadDeclaration` returned. Only hooks that need no trust or have it are started. What they say is redacted. */
 export async function testHooks(loaded: Loaded, options: SelfTestOptions = {}): Promise<GuardReport[]> {
   const { hooks, projectRoot, hookPath } = await resolveHooks(loaded, options);
   const { provider, env, signal, onGuard } = options;
@@ -72,10 +73,12 @@ export async function testHooks(loaded: Loaded, options: SelfTestOptions = {}): 
     ...(env === undefined ? {} : { env }),
     ...(signal === undefined ? {} : { signal }),
   };
+  const from = env ?? process.env;
+  const redactor = createRedactor({ env: from, values: declaredSecrets(loaded.declaration, from) });
   const reports: GuardReport[] = [];
   for (const hook of hooks) {
     signal?.throwIfAborted();
-    const report = await testGuard(hook, place);
+    const report = redactor.json(await testGuard(hook, place));
     reports.push(report);
     onGuard?.(report);
   }
@@ -93,8 +96,6 @@ async function testGuard(hook: ResolvedHook, place: Place): Promise<GuardReport>
   const { compiled, tests, ...listed } = hook;
   const notRun = (why: string): GuardReport => ({ ...listed, rows: [], blocks: "not_run", why });
   if (compiled === undefined) return notRun(listed.problem ?? "it cannot run");
-  const missing = missingReferences(compiled, place.env ?? process.env);
-  if (missing.length > 0) return notRun(`its env names ${missing.join(", ")}, which is not set`);
   const rows = tests.length > 0 ? await runOwn(compiled, tests, place) : await runStock(compiled, place);
   const blocks = stateOf(compiled.event, rows);
   const why = await explain(compiled, rows, blocks);

@@ -52,7 +52,7 @@ test("each entry has its file, line, tier, source and folder", async () => {
   ].join("\n");
   const file = await world.put("project", ".lionagi/settings.yaml", text);
   const { origins } = await world.load();
-  const common = { file, root: world.project, projectRoot: world.project };
+  const common = { file, home: world.home, root: world.project, projectRoot: world.project };
   expect([...origins.values()]).toEqual([
     { ...common, line: 6, tier: "project" },
     { ...common, line: 8, tier: "imported", source: "imported:codex" },

@@ -201,6 +201,26 @@ describe("--wrap", () => {
     expect(await run({ wrap: true })).toMatchObject({ counts: { rejected: 3 } });
   });
 
+  test("names its origin in one comment line, whatever the path holds", async () => {
+    const folder = "x\ntouch PWNED;:\r";
+    await put(`${folder}/hooks/hooks.json`, stop(hook("true | true")));
+    const [entry] = all(await run({ paths: [join(project, folder)], write: true, wrap: true }));
+    const lines = readFileSync(join(project, entry?.entry?.command[1] ?? ""), "utf8").split(/[\r\n]/);
+    expect(lines.slice(0, 3).every((line) => line.startsWith("#"))).toBe(true);
+    expect(lines.slice(3)).toEqual(["true | true", ""]);
+  });
+
+  test("tells of a file that was edited since, although the entry is there already", async () => {
+    await put(".claude/settings.json", stop(hook("a | b")));
+    const [entry] = all(await run({ write: true, wrap: true }));
+    const file = join(project, entry?.entry?.command[1] ?? "");
+    expect(all(await run({ write: true, wrap: true }))).toMatchObject([{ verdict: "note" }]);
+    await writeFile(file, "#!/bin/sh\nexit 2\n");
+    expect(all(await run({ write: true, wrap: true }))).toMatchObject([
+      { verdict: "rejected", reason: expect.stringContaining("holds another text") },
+    ]);
+  });
+
   test("is only done when asked", async () => {
     await put(".claude/settings.json", stop(hook("a | b")));
     expect(await run({ write: true })).toMatchObject({ counts: { rejected: 1 }, written: [] });

@@ -8,7 +8,9 @@ import {
   compileAgentHooks,
   type EventName,
   type GuardReport,
+  invokeHooks,
   isSound,
+  listHooks,
   type SelfTest,
   type SelfTestOptions,
   testHooks,
@@ -264,4 +266,21 @@ test("self-tests do not change what a token is", async () => {
 
 test("an unknown value of selftest is refused", async () => {
   expect(await codesOf(compileWith("", undefined, "sometimes" as never))).toEqual(["option_invalid"]);
+});
+
+test("what a guard says of a secret that its env names is not shown, by test or invoke", async () => {
+  const env = { ...process.env, SRC: "Zq8-hushhush-99-ABCDEF" };
+  const told = { env: { MY_SECRET: "env:SRC" }, selftest: [selftest("deny")] };
+  const report = await ask("deny('v=' + process.env.MY_SECRET)", told, { env });
+  expect(report.rows).toMatchObject([{ got: "deny", reason: "v=[redacted]" }]);
+  const invoked = await invokeHooks("PreToolUse", await world.load(), { env });
+  expect(JSON.stringify(invoked)).not.toContain(env.SRC);
+  expect(invoked.verdict.decision).toBe("deny");
+});
+
+test("a guard whose env names a variable that is not set is listed as one that refuses a run", async () => {
+  await ask("", { env: { Q: "env:BRIDLE_TEST_NOWHERE" } });
+  expect(await listHooks(await world.load())).toMatchObject([
+    { state: "refused", code: "placeholder_unset", problem: expect.stringContaining("BRIDLE_TEST_NOWHERE") },
+  ]);
 });
