@@ -13,6 +13,7 @@ export default defineConfig({
   },
   test: {
     include: ["test/**/*.test.ts"],
+    globalSetup: ["test/build-sources.ts"],
     testTimeout: 30_000,
     hookTimeout: 30_000,
     // Most tests wait for processes.

@@ -1,12 +1,12 @@
-// A supervisor that can be killed: the sources, built once for a test file, run by a program of their own.
+// A supervisor that can be killed: the built sources, run by a program of their own.
 
-import { type ChildProcess, execFileSync, spawn } from "node:child_process";
+import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { copyFileSync, existsSync, readdirSync, readFileSync } from "node:fs";
-import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { expect } from "vitest";
+import { expect, inject } from "vitest";
 import { listProcesses } from "../../src/exec/process-tree.ts";
 import type { Step } from "../../src/journal/steps.ts";
 import type { Containment } from "../../src/spawn/containment.ts";
@@ -14,7 +14,7 @@ import { createFakeProvider, type FakeScript } from "../../src/testkit/index.ts"
 import { isAlive, leftovers, type Place } from "../spawn/support.ts";
 import { waitUntil } from "../watchdog/support.ts";
 
-const ROOT = fileURLToPath(new URL("../..", import.meta.url));
+const _ROOT = fileURLToPath(new URL("../..", import.meta.url));
 
 export interface Build {
   /** The built sources. */
@@ -22,16 +22,9 @@ export interface Build {
   remove(): Promise<void>;
 }
 
-/** Builds into a folder below the repository, so that dependencies are found. */
+/** What was built before all tests (test/build-sources.ts), for every file alike: nobody may change it. */
 export async function buildSources(): Promise<Build> {
-  const parent = join(ROOT, ".bridle-tmp");
-  await mkdir(parent, { recursive: true });
-  const folder = await mkdtemp(join(parent, "build-"));
-  const dist = join(folder, "dist");
-  copyFileSync(join(ROOT, "package.json"), join(folder, "package.json"));
-  const compiler = join(ROOT, "node_modules", "typescript", "bin", "tsc");
-  execFileSync(process.execPath, [compiler, "-p", join(ROOT, "tsconfig.build.json"), "--outDir", dist]);
-  return { dist, remove: () => rm(folder, { recursive: true, force: true }) };
+  return { dist: inject("dist"), remove: async () => {} };
 }
 
 /** What the program of a supervisor is told. */
