@@ -56,7 +56,8 @@ async function soakIn(folder, { compileAgentHooks, createSupervisor }, { agents,
   const cwd = join(folder, "project");
   const env = { PATH: "/usr/bin:/bin", HOME: folder, TMPDIR: join(folder, "tmp") };
   const state = join(folder, ".local", "state", "bridle");
-  const supervisor = createSupervisor({ concurrency: agents });
+  // A shell needs far less than an agent.
+  const supervisor = createSupervisor({ concurrency: agents, memoryPerRunBytes: 8 * 1024 * 1024 });
   /** Calls of our handlers, by run and event. @type {Map<string, Record<string, number>>} */
   const asked = new Map();
   const note = (/** @type {any} */ { run_id: run, hook_event_name: event, tool_command: command }) => {
