@@ -3,6 +3,7 @@
 import { lstat, realpath, stat } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import glob from "fast-glob";
+import { AgentHooksRefused } from "../errors.ts";
 import { refuseFile } from "./parse-settings.ts";
 
 export interface SettingsFile {
@@ -19,8 +20,38 @@ export const SETTINGS_FILE = join(SETTINGS_FOLDER, "settings.yaml");
 const MISNAMED = join(SETTINGS_FOLDER, "settings.yml");
 const FRAGMENTS = join(SETTINGS_FOLDER, "hooks");
 
+export interface LocatedSettings {
+  /** Real path of `cwd`. */
+  readonly folder: string;
+  /** Real path, where there is one. */
+  readonly home: string;
+  /** With settings, outermost first. */
+  readonly projectFolders: readonly string[];
+  readonly files: readonly SettingsFile[];
+}
+
+/** Throws `option_invalid` for a `cwd` that is not there, and `declaration_invalid` for what would be lost without a word. */
+export async function locateSettings({
+  cwd,
+  home: givenHome,
+  plugins,
+}: {
+  cwd: string;
+  home: string;
+  plugins: readonly string[];
+}): Promise<LocatedSettings> {
+  const folder = await realpath(resolve(cwd)).catch((error: Error) => {
+    throw new AgentHooksRefused([
+      { code: "option_invalid", path: "cwd", message: `cannot be used: ${error.message}`, hint: "" },
+    ]);
+  });
+  const home = await realpath(givenHome).catch(() => resolve(givenHome));
+  const projectFolders = await findProjectFolders(folder, home);
+  return { folder, home, projectFolders, files: await findSettings({ home, projectFolders, plugins }) };
+}
+
 /** User files, then the project's, then those of plugin bundles; of each the settings file before its fragments, those by name. */
-export async function findSettings({
+async function findSettings({
   home,
   projectFolders,
   plugins,

@@ -1,16 +1,12 @@
 // The declaration of a working directory: the user's hooks, then the project's, then those of plugin bundles, one list an event. Nothing is
 // overridden and nothing dropped; each entry keeps where it came from.
 
-import { realpath } from "node:fs/promises";
 import { homedir } from "node:os";
-import { resolve } from "node:path";
 import { AgentHooksRefused, type Issue } from "../errors.ts";
-import { isJsonObject } from "../json.ts";
 import { describeProjectTrust, untrustedProjectIssue } from "../trust/project-trust.ts";
-import { findProjectFolders, findSettings, type SettingsFile } from "./find-settings.ts";
+import { locateSettings, type SettingsFile } from "./find-settings.ts";
 import { type Origin, rememberOrigin, sourceOf, tierOf } from "./origin.ts";
-import { parseSettings, refuseFile, refuseStrays } from "./parse-settings.ts";
-import { readText } from "./read-text.ts";
+import { readHooks } from "./read-hooks.ts";
 import type { HookDeclaration, HookEntry } from "./types.ts";
 import { validateDeclaration } from "./validate.ts";
 
@@ -52,15 +48,8 @@ export async function loadSettings({
   plugins = [],
   requireTrustedProject = false,
 }: LoadSettingsOptions): Promise<LoadedSettings> {
-  const folder = await realpath(resolve(cwd)).catch((error: Error) => {
-    throw new AgentHooksRefused([
-      { code: "option_invalid", path: "cwd", message: `cannot be used: ${error.message}`, hint: "" },
-    ]);
-  });
-  const home = await realpath(givenHome).catch(() => resolve(givenHome));
-  const projectFolders = await findProjectFolders(folder, home);
+  const { folder, home, projectFolders, files } = await locateSettings({ cwd, home: givenHome, plugins });
   const projectRoot = projectFolders[0] ?? folder;
-  const files = await findSettings({ home, projectFolders, plugins });
   const issues: Issue[] = [];
   const parts: LoadedPart[] = [];
   for (const file of files) {
@@ -115,16 +104,10 @@ interface Place {
 
 async function loadPart(file: SettingsFile): Promise<LoadedPart> {
   const { path, isFragment } = file;
-  const text = await readText(path);
-  const { root, lineOf } = parseSettings(text, path);
-  if (root !== null && !isJsonObject(root)) throw refuseFile(path, "is no map of settings");
-  if (root !== null) refuseStrays(root, path);
-  if (root === null || !Object.hasOwn(root, "hooks_external")) {
-    if (isFragment)
-      throw refuseFile(path, "has no hooks_external key", "put the events under hooks_external:");
-    return { file, declared: {}, lineOf };
-  }
-  const { declaration, issues } = validateDeclaration(root.hooks_external, path);
+  const { declared, parsed } = await readHooks(path, { isRequired: isFragment });
+  const { lineOf } = parsed;
+  if (declared === undefined) return { file, declared: {}, lineOf };
+  const { declaration, issues } = validateDeclaration(declared, path);
   if (issues.length > 0) throw new AgentHooksRefused(issues);
   return { file, declared: declaration, lineOf };
 }

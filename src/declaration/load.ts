@@ -2,10 +2,8 @@
 
 import { basename, dirname, resolve } from "node:path";
 import { AgentHooksRefused } from "../errors.ts";
-import { isJsonObject } from "../json.ts";
 import { type Origin, sourceOf, tierOf } from "./origin.ts";
-import { parseSettings, refuseFile, refuseStrays } from "./parse-settings.ts";
-import { readText } from "./read-text.ts";
+import { readHooks } from "./read-hooks.ts";
 import type { HookDeclaration, HookEntry } from "./types.ts";
 import { validateDeclaration } from "./validate.ts";
 
@@ -25,12 +23,8 @@ export interface LoadedDeclaration {
  */
 export async function loadDeclaration(file: string): Promise<LoadedDeclaration> {
   const source = resolve(file);
-  const text = await readText(source);
-  const { root, lineOf } = parseSettings(text, source);
-  if (!isJsonObject(root) || !Object.hasOwn(root, "hooks_external"))
-    throw refuseFile(source, "has no hooks_external key", "put the events under hooks_external:");
-  refuseStrays(root, source);
-  const { declaration, issues } = validateDeclaration(root.hooks_external, source);
+  const { declared, parsed } = await readHooks(source, { isRequired: true });
+  const { declaration, issues } = validateDeclaration(declared, source);
   if (issues.length > 0) throw new AgentHooksRefused(issues);
   const folder = dirname(source);
   const projectRoot = basename(folder) === ".lionagi" ? dirname(folder) : folder;
@@ -38,7 +32,7 @@ export async function loadDeclaration(file: string): Promise<LoadedDeclaration> 
   for (const [event, groups] of Object.entries(declaration)) {
     for (const [groupIndex, { hooks }] of groups.entries()) {
       for (const [entryIndex, entry] of hooks.entries()) {
-        const line = lineOf(["hooks_external", event, groupIndex, "hooks", entryIndex]);
+        const line = parsed.lineOf(["hooks_external", event, groupIndex, "hooks", entryIndex]);
         const from = sourceOf(entry);
         origins.set(entry, {
           file: source,

@@ -1,12 +1,11 @@
 // Every problem of settings files at once, each with its file and line. Reads and starts nothing but the files themselves.
 
-import { readFile, realpath } from "node:fs/promises";
 import { homedir } from "node:os";
 import { resolve } from "node:path";
 import { AgentHooksRefused, type Issue } from "../errors.ts";
-import { isJsonObject } from "../json.ts";
-import { findProjectFolders, findSettings, type SettingsFile } from "./find-settings.ts";
-import { type ParsedSettings, parseSettings, refuseFile, refuseStrays } from "./parse-settings.ts";
+import { locateSettings, type SettingsFile } from "./find-settings.ts";
+import type { ParsedSettings } from "./parse-settings.ts";
+import { readHooks } from "./read-hooks.ts";
 import { validateDeclaration } from "./validate.ts";
 
 export interface LocatedIssue extends Issue {
@@ -25,24 +24,14 @@ export interface ValidatedFile {
 /** The files that count for a working directory, in order. Throws `AgentHooksRefused` when they cannot be looked for. */
 export async function validateSettings({
   cwd,
-  home: givenHome = homedir(),
+  home = homedir(),
   plugins = [],
 }: {
   cwd: string;
   home?: string;
   plugins?: readonly string[];
 }): Promise<ValidatedFile[]> {
-  const folder = await realpath(resolve(cwd)).catch((error: Error) => {
-    throw new AgentHooksRefused([
-      { code: "option_invalid", path: "cwd", message: `cannot be used: ${error.message}`, hint: "" },
-    ]);
-  });
-  const home = await realpath(givenHome).catch(() => resolve(givenHome));
-  const files = await findSettings({
-    home,
-    projectFolders: await findProjectFolders(folder, home),
-    plugins,
-  });
+  const { files } = await locateSettings({ cwd, home, plugins });
   return Promise.all(files.map((file) => validateFile(file)));
 }
 
@@ -53,19 +42,9 @@ export async function validateFile({
 }: Pick<SettingsFile, "path"> & Partial<Pick<SettingsFile, "isFragment">>): Promise<ValidatedFile> {
   const file = resolve(path);
   try {
-    const text = await readFile(file, "utf8").catch((error: Error) => {
-      throw refuseFile(file, `cannot be read: ${error.message}`);
-    });
-    const parsed = parseSettings(text, file);
-    const { root } = parsed;
-    if (root !== null && !isJsonObject(root)) throw refuseFile(file, "is no map of settings");
-    if (root !== null) refuseStrays(root, file);
-    if (root === null || !Object.hasOwn(root, "hooks_external")) {
-      if (isFragment)
-        throw refuseFile(file, "has no hooks_external key", "put the events under hooks_external:");
-      return { path: file, entries: 0, issues: [] };
-    }
-    const { declaration, issues } = validateDeclaration(root.hooks_external, file);
+    const { declared, parsed } = await readHooks(file, { isRequired: isFragment });
+    if (declared === undefined) return { path: file, entries: 0, issues: [] };
+    const { declaration, issues } = validateDeclaration(declared, file);
     const groups = Object.values(declaration).flat();
     const entries = groups.reduce(
       (sum, group) => sum + (Array.isArray(group?.hooks) ? group.hooks.length : 0),

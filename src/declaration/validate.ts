@@ -80,7 +80,7 @@ function checkEventName(event: string, at: string, { add }: Collector): boolean 
     add("event_unsupported", at, `this build has no seam for ${event}`, "remove it: it would never fire");
     return false;
   }
-  const near = EVENT_NAMES.find((name) => name.toLowerCase() === event.toLowerCase().replaceAll(/[_-]/g, ""));
+  const near = findNearEvent(event);
   const hint = near === undefined ? `known: ${EVENT_NAMES.join(", ")}` : `did you mean ${near}?`;
   const looksLikeTool = ["Bash", "Edit", "Write", "Read", "apply_patch"].includes(event);
   add(
@@ -90,6 +90,16 @@ function checkEventName(event: string, at: string, { add }: Collector): boolean 
     looksLikeTool ? `did you mean PreToolUse with matcher ${event}?` : hint,
   );
   return false;
+}
+
+/** In another spelling, or cut short; the shortest of several. */
+function findNearEvent(event: string): EventName | undefined {
+  const plain = (name: string) => name.toLowerCase().replaceAll(/[_-]/g, "");
+  const wanted = plain(event);
+  const near = EVENT_NAMES.filter(
+    (name) => plain(name) === wanted || (wanted.length > 3 && plain(name).startsWith(wanted)),
+  );
+  return near.toSorted((one, other) => one.length - other.length)[0];
 }
 
 function checkGroup(event: EventName, group: unknown, at: string, collector: Collector): void {

@@ -2,6 +2,7 @@
 
 import { access, constants, open, stat } from "node:fs/promises";
 import { delimiter, isAbsolute, join, resolve } from "node:path";
+import { findMisreadInput } from "../profile/misread-fields.ts";
 
 export interface Machine {
   /** Relative words are resolved against it. */
@@ -112,8 +113,7 @@ async function inspectScript(text: string, machine: Machine): Promise<string[]> 
         `the script uses ${tool}, which is not on PATH: its answer may become "let through" or a failure`,
       );
   }
-  const readsInput = /\b(?:input|args|arguments)\s*(?:\.|\[["'])\s*command\b/.test(text);
-  if (readsInput && !/\btool_(?:input|command)\b/.test(text))
-    warnings.push("the script reads input.command; the envelope has tool_input.command: it may never block");
+  const misread = findMisreadInput(text);
+  if (misread !== undefined) warnings.push(`the script reads ${misread}: it may never block`);
   return warnings;
 }

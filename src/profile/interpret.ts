@@ -250,7 +250,8 @@ function ignored(detail: string): Note {
   return { code: "field_ignored", detail };
 }
 
-function describeExit(exit: HookExit): string {
+/** In words that follow "the guard did not answer: ". */
+export function describeExit(exit: HookExit): string {
   switch (exit.kind) {
     case "exit":
       return `exit ${exit.code}`;

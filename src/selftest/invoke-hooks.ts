@@ -10,11 +10,12 @@ import {
 import type { JsonObject } from "../json.ts";
 import type { Envelope } from "../profile/envelope-types.ts";
 import type { EventName, Provider } from "../profile/events.ts";
+import { describeExit } from "../profile/interpret.ts";
 import type { Verdict } from "../profile/verdict.ts";
 import { declaredSecrets } from "../redaction/declared-secrets.ts";
 import { createRedactor } from "../redaction/redactor.ts";
 import { buildEnvelope } from "./build-envelope.ts";
-import { type Answer, describeExit, readAnswer } from "./judge-answer.ts";
+import { type Answer, readAnswer } from "./judge-answer.ts";
 import { tryChain } from "./try-chain.ts";
 
 export interface InvokedStep {
@@ -76,7 +77,7 @@ export async function invokeHooks(
         matched: step.matched,
         ...readAnswer(step, matcher),
         ms: Math.round(step.durationMs),
-        exit: describeExit(step.exit),
+        exit: step.exit === undefined ? "not run" : describeExit(step.exit),
       };
     }),
     notRun,

@@ -2,7 +2,6 @@
 
 import type { ChainStep } from "../broker/chain.ts";
 import type { SelfTest } from "../declaration/types.ts";
-import type { HookExit } from "../profile/verdict.ts";
 
 /** `failed`: it crashed, was late, could not be started or was not understood, whatever that means in a run. */
 export type Answer = SelfTest["expect"] | "failed";
@@ -34,19 +33,4 @@ export function isExpected(expected: SelfTest["expect"], { matched, verdict, fai
   if (expected === "context") return verdict.decision !== "deny" && verdict.context !== undefined;
   if (expected === "allow") return verdict.decision === "none" || verdict.decision === "allow";
   return verdict.decision === expected;
-}
-
-export function describeExit(exit: HookExit | undefined): string {
-  switch (exit?.kind) {
-    case undefined:
-      return "not run";
-    case "exit":
-      return `exit ${exit.code}`;
-    case "signal":
-      return `killed by ${exit.signal}`;
-    case "timeout":
-      return `no answer within ${exit.timeoutMs} ms`;
-    case "failed":
-      return exit.message;
-  }
 }

@@ -12,12 +12,14 @@ import {
 import type { SelfTest } from "../declaration/types.ts";
 import type { JsonObject } from "../json.ts";
 import { capabilityOf, type EventName, type Provider } from "../profile/events.ts";
+import { describeExit } from "../profile/interpret.ts";
 import { matches } from "../profile/matcher.ts";
+import { explainSilence } from "../profile/misread-fields.ts";
 import { declaredSecrets } from "../redaction/declared-secrets.ts";
 import { createRedactor } from "../redaction/redactor.ts";
 import { buildEnvelope } from "./build-envelope.ts";
-import { explainSilence, readScripts } from "./explain-silence.ts";
-import { type Answer, describeExit, isExpected, readAnswer } from "./judge-answer.ts";
+import { type Answer, isExpected, readAnswer } from "./judge-answer.ts";
+import { readScripts } from "./read-scripts.ts";
 import { STOCK_PROMPT_CASES, STOCK_TOOL_CASES, type StockCase } from "./stock-cases.ts";
 import { type TryPlace, tryChain } from "./try-chain.ts";
 
@@ -153,7 +155,7 @@ async function ask(
     passed: expected === undefined ? !step.failed : isExpected(expected, step),
     reason,
     ms: Math.round(step.durationMs),
-    exit: describeExit(step.exit),
+    exit: step.exit === undefined ? "not run" : describeExit(step.exit),
     failed: step.failed,
   };
 }

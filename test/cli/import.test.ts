@@ -7,16 +7,11 @@ import { chmod, chown, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
+import { afterEach, beforeEach, expect, test } from "vitest";
 import { parse } from "yaml";
-import { type Build, buildSources } from "../journal/support.ts";
+import { DIST } from "../journal/support.ts";
 
-let build: Build;
 let project: string;
-beforeAll(async () => {
-  build = await buildSources();
-}, 300_000);
-afterAll(() => build.remove());
 beforeEach(async () => {
   project = await mkdtemp(join(tmpdir(), "bridle-import-cli-"));
   await mkdir(join(project, ".git"));
@@ -24,7 +19,7 @@ beforeEach(async () => {
 afterEach(() => rm(project, { recursive: true, force: true }));
 
 async function bridle(args: readonly string[]) {
-  const child = spawn(process.execPath, [join(build.dist, "cli", "main.js"), "import", ...args], {
+  const child = spawn(process.execPath, [join(DIST, "cli", "main.js"), "import", ...args], {
     cwd: project,
     env: { PATH: "/usr/bin:/bin", HOME: join(project, "home") },
     stdio: ["ignore", "pipe", "pipe"],
@@ -123,7 +118,7 @@ test.runIf(process.getuid?.() === 0)(
     await writeFile(settings(), "a: 1\n");
     await writeFile(join(project, "f.json"), fileWith("ls"));
     await chmod(project, 0o755);
-    const args = ["--input-type=module", "-e", AS_ANOTHER, join(build.dist, "index.js")];
+    const args = ["--input-type=module", "-e", AS_ANOTHER, join(DIST, "index.js")];
     const run = () => execFileSync(process.execPath, args, { cwd: project, encoding: "utf8" });
 
     expect(run()).toContain("EACCES");

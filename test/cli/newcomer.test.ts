@@ -4,17 +4,12 @@ import { spawn } from "node:child_process";
 import { readdir, readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
+import { afterEach, beforeEach, expect, test } from "vitest";
 import { firstFiles } from "../../src/cli/first-guard.ts";
-import { type Build, buildSources } from "../journal/support.ts";
+import { DIST } from "../journal/support.ts";
 import { group, makeWorld, type World } from "../trust/support.ts";
 
-let build: Build;
 let world: World;
-beforeAll(async () => {
-  build = await buildSources();
-}, 120_000);
-afterAll(() => build.remove());
 beforeEach(async () => {
   world = await makeWorld();
 });
@@ -30,7 +25,7 @@ async function bridle(
   args: readonly string[],
   { stdin = "", env = {} }: { stdin?: string; env?: Record<string, string> } = {},
 ): Promise<Told> {
-  const child = spawn(process.execPath, [join(build.dist, "cli/main.js"), ...args], {
+  const child = spawn(process.execPath, [join(DIST, "cli/main.js"), ...args], {
     cwd: world.project,
     env: { PATH: process.env.PATH, HOME: world.home, XDG_STATE_HOME: world.root, NO_COLOR: "1", ...env },
   });

@@ -5,19 +5,14 @@ import { once } from "node:events";
 import { existsSync } from "node:fs";
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
+import { afterEach, beforeEach, expect, test } from "vitest";
 import { createFakeProvider, type FakeScript } from "../../src/testkit/index.ts";
-import { type Build, buildSources, killRest, livingOf } from "../journal/support.ts";
+import { DIST, killRest, livingOf } from "../journal/support.ts";
 import { makePlace, type Place } from "../spawn/support.ts";
 import { waitUntil } from "../watchdog/support.ts";
 
-let build: Build;
 let place: Place;
 const children: ChildProcess[] = [];
-beforeAll(async () => {
-  build = await buildSources();
-}, 120_000);
-afterAll(() => build.remove());
 beforeEach(async () => {
   place = await makePlace();
 });
@@ -45,7 +40,7 @@ async function bridleRun(script: FakeScript, ...flags: string[]) {
     hooks,
     "hooks_external:\n  agent_exit:\n    - hooks: [{type: command, command: ['true']}]\n",
   );
-  const main = join(build.dist, "cli", "main.js");
+  const main = join(DIST, "cli", "main.js");
   const words = ["run", "claude", "hello", "--hooks", hooks, "--cwd", place.cwd, "--binary", binary];
   const child = spawn(process.execPath, [main, ...words, "--prove", "off", "--json", ...flags], {
     env: place.env,

@@ -2,27 +2,15 @@
 
 import { execFile } from "node:child_process";
 import { join } from "node:path";
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
+import { afterEach, beforeEach, expect, test } from "vitest";
 import { formatRuns } from "../../src/cli/ps.ts";
 import { isSettled } from "../../src/cli/recover.ts";
 import type { Recovery } from "../../src/index.ts";
-import {
-  type Build,
-  buildSources,
-  killRest,
-  readExits,
-  type Supervisor,
-  startSupervisor,
-} from "../journal/support.ts";
+import { DIST, killRest, readExits, type Supervisor, startSupervisor } from "../journal/support.ts";
 import { makePlace, type Place } from "../spawn/support.ts";
 
-let build: Build;
 let place: Place;
 let supervisor: Supervisor | undefined;
-beforeAll(async () => {
-  build = await buildSources();
-}, 120_000);
-afterAll(() => build.remove());
 beforeEach(async () => {
   place = await makePlace();
 });
@@ -35,7 +23,7 @@ afterEach(async () => {
 const HANG = { steps: [{ text: "up" }, { sins: ["hang"] }] } as const;
 
 function bridle(...args: string[]): Promise<{ code: number; stdout: string; stderr: string }> {
-  const main = join(build.dist, "cli", "main.js");
+  const main = join(DIST, "cli", "main.js");
   return new Promise((resolve) => {
     execFile(process.execPath, [main, ...args], { env: place.env }, (error, stdout, stderr) => {
       resolve({ code: typeof error?.code === "number" ? error.code : 0, stdout, stderr });
@@ -44,7 +32,7 @@ function bridle(...args: string[]): Promise<{ code: number; stdout: string; stde
 }
 
 test("a running run is listed and stopped, with one agent_exit by its supervisor", async () => {
-  supervisor = await startSupervisor(place, build, HANG, {});
+  supervisor = await startSupervisor(place, HANG, {});
   await supervisor.wait("message");
   const { started: id } = (await supervisor.wait("started")) as { started: string };
   expect((await bridle("ps")).stdout).toContain(`${id}  running  claude`);
@@ -59,7 +47,7 @@ test("a running run is listed and stopped, with one agent_exit by its supervisor
 });
 
 test("a lost run is listed as orphaned, cannot be stopped, and is recovered", async () => {
-  supervisor = await startSupervisor(place, build, HANG, {});
+  supervisor = await startSupervisor(place, HANG, {});
   await supervisor.wait("message");
   const { started: id } = (await supervisor.wait("started")) as { started: string };
   await supervisor.kill();
@@ -76,7 +64,7 @@ test("a lost run is listed as orphaned, cannot be stopped, and is recovered", as
 });
 
 test("a lost run with a function is told loudly, and stays open", async () => {
-  supervisor = await startSupervisor(place, build, HANG, { isFunction: true });
+  supervisor = await startSupervisor(place, HANG, { isFunction: true });
   await supervisor.wait("message");
   await supervisor.kill();
   for (const _ of [1, 2]) {

@@ -3,17 +3,12 @@
 import { execFile } from "node:child_process";
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
+import { afterEach, beforeEach, expect, test } from "vitest";
 import { describePending } from "../../src/cli/trust.ts";
-import { type Build, buildSources } from "../journal/support.ts";
+import { DIST } from "../journal/support.ts";
 import { group, makeWorld, type World } from "../trust/support.ts";
 
-let build: Build;
 let world: World;
-beforeAll(async () => {
-  build = await buildSources();
-}, 120_000);
-afterAll(() => build.remove());
 beforeEach(async () => {
   world = await makeWorld();
   await world.guard("project", "g.sh");
@@ -21,7 +16,7 @@ beforeEach(async () => {
 afterEach(() => world.remove());
 
 function bridle(...args: string[]): Promise<{ code: number; stdout: string; stderr: string }> {
-  const main = join(build.dist, "cli/main.js");
+  const main = join(DIST, "cli/main.js");
   const env = { PATH: process.env.PATH, HOME: world.home, NO_COLOR: "1" };
   return new Promise((resolve) => {
     execFile(process.execPath, [main, ...args], { env, cwd: world.project }, (error, stdout, stderr) =>

@@ -57,7 +57,12 @@ test("a file that is not there is refused with its path", async () => {
   expect(issues).toMatchObject([{ code: "declaration_invalid", path: join(folder, "none.yaml") }]);
 });
 
-test.each(["", "# nothing\n", "hooks: {}\n", "[]", "null", "text", "__proto__: {hooks_external: {}}\n"])(
+test.each(["[]", "text"])("%j is no map of settings and is refused", async (text) => {
+  const issues = await refusal(load(text));
+  expect(issues).toMatchObject([{ code: "declaration_invalid", message: "is no map of settings" }]);
+});
+
+test.each(["", "# nothing\n", "hooks: {}\n", "null", "__proto__: {hooks_external: {}}\n"])(
   "%j has no hooks_external and is refused",
   async (text) => {
     const issues = await refusal(load(text));

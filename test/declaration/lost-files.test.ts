@@ -4,6 +4,7 @@ import { execFileSync } from "node:child_process";
 import { mkdir, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { validateFile } from "../../src/declaration/validate-settings.ts";
 import { loadDeclaration } from "../../src/index.ts";
 import { group, issuesOf, makeWorld, type World } from "../trust/support.ts";
 
@@ -40,6 +41,7 @@ test("a FIFO is not waited for", async () => {
   const refused = [{ path: file, message: expect.stringContaining("no regular file") }];
   expect(await issuesOf(world.load())).toMatchObject(refused);
   expect(await issuesOf(loadDeclaration(file))).toMatchObject(refused);
+  expect(await validateFile({ path: file })).toMatchObject({ issues: refused });
 });
 
 test("bytes that are no UTF-8 refuse", async () => {

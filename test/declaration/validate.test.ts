@@ -82,6 +82,8 @@ describe("an event", () => {
     ["pre_tool_use", "PreToolUse"],
     ["pretooluse", "PreToolUse"],
     ["session-start", "SessionStart"],
+    ["PreToolUs", "PreToolUse"],
+    ["PostTool", "PostToolUse"],
   ])("%s is refused with the name it may have meant", (name, meant) => {
     expect(only({ [name]: [] })).toMatchObject({ code: "event_unknown", hint: `did you mean ${meant}?` });
   });

@@ -5,7 +5,7 @@ import { readFile } from "node:fs/promises";
 import { delimiter, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { type Build, buildSources } from "../journal/support.ts";
+import { DIST } from "../journal/support.ts";
 import { makeWorld, type World } from "../trust/support.ts";
 
 const page = await readFile(fileURLToPath(new URL("../../docs/NEWCOMER.md", import.meta.url)), "utf8");
@@ -14,16 +14,14 @@ const blocks = (language: string) =>
     ([, body = ""]) => body,
   );
 
-let build: Build;
 let world: World;
 let bin: string;
 beforeAll(async () => {
-  build = await buildSources();
   world = await makeWorld();
-  await world.put("project", "../bin/bridle", `#!/bin/sh\nexec node ${build.dist}/cli/main.js "$@"\n`, 0o755);
+  await world.put("project", "../bin/bridle", `#!/bin/sh\nexec node ${DIST}/cli/main.js "$@"\n`, 0o755);
   bin = join(world.root, "bin");
 }, 120_000);
-afterAll(() => Promise.all([build.remove(), world.remove()]));
+afterAll(() => world.remove());
 
 function sh(line: string): Promise<{ code: number; stdout: string }> {
   const env = { PATH: [bin, process.env.PATH].join(delimiter), HOME: world.home, NO_COLOR: "1" };

@@ -5,22 +5,17 @@ import { once } from "node:events";
 import { readFileSync, writeFileSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
+import { afterEach, expect, test } from "vitest";
 import { startTimeOf } from "../../src/exec/sweep.ts";
 import { createFakeProvider, type FakeScript } from "../../src/testkit/index.ts";
-import { type Build, buildSources, readAllJournals } from "../journal/support.ts";
+import { DIST, readAllJournals } from "../journal/support.ts";
 import { livingIn } from "../spawn/escape-support.ts";
 import { isAlive, leftovers } from "../spawn/support.ts";
 import { waitUntil } from "../watchdog/support.ts";
 import { placeOfEachTest } from "./support.ts";
 
 const at = placeOfEachTest();
-let build: Build;
 const programs: ChildProcess[] = [];
-beforeAll(async () => {
-  build = await buildSources();
-}, 120_000);
-afterAll(() => build.remove());
 afterEach(() => {
   for (const program of programs.splice(0)) program.kill("SIGKILL");
 });
@@ -64,7 +59,7 @@ async function startProgram(orders: object): Promise<ChildProcess> {
   });
   const program = join(place.home, "program.mjs");
   writeFileSync(program, PROGRAM);
-  const all = { dist: build.dist, binary, cwd: place.cwd, home: place.home, runs: 1, options: {}, ...orders };
+  const all = { dist: DIST, binary, cwd: place.cwd, home: place.home, runs: 1, options: {}, ...orders };
   const child = spawn(process.execPath, [program, JSON.stringify(all)], {
     stdio: ["ignore", "inherit", "inherit"],
     env: { ...place.env },

@@ -346,7 +346,7 @@ describe("what the machine lacks is warned of", () => {
       "node s.sh",
       "const c = input.command\n",
       0o644,
-      "reads input.command; the envelope has tool_input.command",
+      "reads input.command, the envelope has tool_input.command",
     ],
     ["'$x/s.sh'", "", 0o644, "is not there"],
     ["$CLAUDE_PROJECT_DIR/s.sh", "echo\n", 0o755, "s.sh has no #! line"],

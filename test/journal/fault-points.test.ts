@@ -1,15 +1,13 @@
 // The supervisor is killed at every named step of a run. Afterwards no process of the agent lives, no run directory is there, the exit
 // hook has started at most once, and each admitted run has exactly one terminal record.
 
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { recoverRuns } from "../../src/index.ts";
 import { STEPS, type Step } from "../../src/journal/steps.ts";
 import type { FakeScript } from "../../src/testkit/index.ts";
 import { isAlive, leftovers, makePlace, type Place } from "../spawn/support.ts";
 import { waitUntil } from "../watchdog/support.ts";
 import {
-  type Build,
-  buildSources,
   childOf,
   expectNothingLeft,
   killRest,
@@ -22,13 +20,8 @@ import {
   watchdogsBelow,
 } from "./support.ts";
 
-let build: Build;
 let place: Place;
 let supervisor: Supervisor | undefined;
-beforeAll(async () => {
-  build = await buildSources();
-}, 120_000);
-afterAll(() => build.remove());
 beforeEach(async () => {
   place = await makePlace();
 });
@@ -55,9 +48,9 @@ const outcomesOf = () =>
 
 async function killAt(
   step: Step | "message",
-  orders: Parameters<typeof startSupervisor>[3] = {},
+  orders: Parameters<typeof startSupervisor>[2] = {},
 ): Promise<Supervisor> {
-  supervisor = await startSupervisor(place, build, step === "message" ? HANGING : CHILDREN, {
+  supervisor = await startSupervisor(place, step === "message" ? HANGING : CHILDREN, {
     haltAt: step,
     ...orders,
   });
@@ -140,7 +133,7 @@ describe("killed while the agent and its children work", () => {
 });
 
 test("a run that nobody kills leaves one terminal record and one exit", async () => {
-  supervisor = await startSupervisor(place, build, CHILDREN, {});
+  supervisor = await startSupervisor(place, CHILDREN, {});
   expect(await supervisor.wait("outcomes")).toEqual({ outcomes: ["success"] });
   await waitUntil(() => supervisor?.child.exitCode === 0, "the end of the supervisor");
   expect(await readExits(place)).toEqual(["success undefined"]);
@@ -149,7 +142,7 @@ test("a run that nobody kills leaves one terminal record and one exit", async ()
 });
 
 test("a running agent with children is ended by the watchdog, and told as recovered", async () => {
-  supervisor = await startSupervisor(place, build, HANGING, {});
+  supervisor = await startSupervisor(place, HANGING, {});
   const { message } = await supervisor.wait("message");
   const children = String(message).match(/\d+/g)?.map(Number) ?? [];
   expect(children.filter(isAlive)).toHaveLength(2);
@@ -173,7 +166,7 @@ test("two recoverers at once deliver once", async () => {
 });
 
 test("a watchdog that was killed is replaced, and the next one knows the runs", async () => {
-  supervisor = await startSupervisor(place, build, HANGING, {});
+  supervisor = await startSupervisor(place, HANGING, {});
   await supervisor.wait("message");
   const { pid } = await supervisor.wait("started");
   const first = (await supervisor.wait("watchdog")).watchdog as number;

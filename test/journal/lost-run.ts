@@ -5,14 +5,16 @@ import { randomUUID } from "node:crypto";
 import { lstatSync } from "node:fs";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { afterEach, beforeEach } from "vitest";
 import { ownerName } from "../../src/exec/owner-name.ts";
 import { startTimeOf } from "../../src/exec/sweep.ts";
+import { type RecoverOptions, recoverRuns } from "../../src/index.ts";
 import { ownIdentity } from "../../src/journal/process-identity.ts";
 import type { Admitted, ExitHook, JournalLine, StartedLine } from "../../src/journal/record.ts";
 import { identifyFile } from "../../src/trust/identity.ts";
-import type { Place } from "../spawn/support.ts";
+import { makePlace, type Place } from "../spawn/support.ts";
 import { waitUntil } from "../watchdog/support.ts";
-import { journalsOf } from "./support.ts";
+import { journalsOf, stateDirOf } from "./support.ts";
 
 /** This process's pid with another start time: it was another process. */
 export const goneSupervisor = () => ({ ...ownIdentity(), startTime: "1" });
@@ -129,4 +131,33 @@ export function lstatOrUndefined(path: string) {
   } catch {
     return undefined;
   }
+}
+
+export const EXIT_STARTED: JournalLine = {
+  type: "exit_started",
+  at: new Date().toISOString(),
+  by: "supervisor",
+};
+
+/** A place for each test of a file, with what recovers there; processes that were started are ended after the test. */
+export function lostRunsOfEachTest() {
+  const strays: Awaited<ReturnType<typeof startStray>>[] = [];
+  const at = {
+    place: undefined as unknown as Place,
+    recover: (options: RecoverOptions = {}) =>
+      recoverRuns({ stateDir: stateDirOf(at.place), env: at.place.env, ...options }),
+    async stray(orders: Parameters<typeof startStray>[1] = {}) {
+      const started = await startStray(at.place, orders);
+      strays.push(started);
+      return started;
+    },
+  };
+  beforeEach(async () => {
+    at.place = await makePlace();
+  });
+  afterEach(async () => {
+    for (const { child } of strays.splice(0)) child.kill("SIGKILL");
+    await at.place.remove();
+  });
+  return at;
 }

@@ -1,20 +1,13 @@
 // A killed supervisor takes its agents' namespaces with it, without a watchdog; and the watchdog ends them where it has to.
 
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { recoverRuns } from "../../src/index.ts";
 import type { Step } from "../../src/journal/steps.ts";
 import { probePidNamespace } from "../../src/spawn/namespace-recipe.ts";
 import { killAllIn, livingIn } from "../spawn/escape-support.ts";
 import { leftovers, makePlace, type Place } from "../spawn/support.ts";
 import { waitUntil } from "../watchdog/support.ts";
-import {
-  type Build,
-  buildSources,
-  readExits,
-  type Supervisor,
-  startSupervisor,
-  stateDirOf,
-} from "./support.ts";
+import { readExits, type Supervisor, startSupervisor, stateDirOf } from "./support.ts";
 
 const recipe = await probePidNamespace();
 const missing =
@@ -23,13 +16,8 @@ const missing =
 describe.skipIf(missing !== undefined)(
   `an agent in a PID namespace${missing === undefined ? "" : ` (skipped: ${missing})`}`,
   () => {
-    let build: Build;
     let place: Place;
     let supervisor: Supervisor | undefined;
-    beforeAll(async () => {
-      build = await buildSources();
-    }, 120_000);
-    afterAll(() => build.remove());
     beforeEach(async () => {
       place = await makePlace();
     });
@@ -52,7 +40,7 @@ describe.skipIf(missing !== undefined)(
       ["beside a watchdog", false],
     ])("ends with its supervisor, %s, with everything it started", async (_how, withoutWatchdog) => {
       const orders = { containment: "pid-namespace", haltAt: "message", withoutWatchdog } as const;
-      supervisor = await startSupervisor(place, build, ESCAPING, orders);
+      supervisor = await startSupervisor(place, ESCAPING, orders);
       await supervisor.wait("halted");
       // The agent, and two that left it.
       expect(livingIn(place).length).toBeGreaterThanOrEqual(3);
@@ -70,7 +58,7 @@ describe.skipIf(missing !== undefined)(
       async (haltAt) => {
         const script = { steps: [{ sins: ["leave-child", "leave-child-session"], text: "done" }] } as const;
         const orders = { containment: "pid-namespace", haltAt, withoutWatchdog: true } as const;
-        supervisor = await startSupervisor(place, build, script, orders);
+        supervisor = await startSupervisor(place, script, orders);
         await supervisor.wait("halted");
         await supervisor.kill();
         await waitUntil(() => livingIn(place).length === 0, "the end of the namespace");

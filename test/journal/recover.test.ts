@@ -4,46 +4,25 @@ import { chmodSync, existsSync, lstatSync, readdirSync, readFileSync } from "nod
 import { chmod, mkdir, readFile, rename, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import lockfile from "proper-lockfile";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { startTimeOf } from "../../src/exec/sweep.ts";
-import { type RecoverOptions, recoverRuns } from "../../src/index.ts";
 import { ENDED_KEPT, pruneEnded } from "../../src/journal/file.ts";
 import { ownIdentity } from "../../src/journal/process-identity.ts";
-import type { JournalLine } from "../../src/journal/record.ts";
-import { isAlive, makePlace, type Place } from "../spawn/support.ts";
+import { isAlive } from "../spawn/support.ts";
 import { waitUntil } from "../watchdog/support.ts";
-import { admittedLine, commandHook, readTold, startStray, writeJournal } from "./lost-run.ts";
+import { admittedLine, commandHook, lostRunsOfEachTest, readTold, writeJournal } from "./lost-run.ts";
 import { journalsOf, stateDirOf } from "./support.ts";
 
-let place: Place;
-const strays: { child: { kill(signal: "SIGKILL"): boolean } }[] = [];
-beforeEach(async () => {
-  place = await makePlace();
-});
-afterEach(async () => {
-  for (const { child } of strays.splice(0)) child.kill("SIGKILL");
-  await place.remove();
-});
-
-const recover = (options: RecoverOptions = {}) =>
-  recoverRuns({ stateDir: stateDirOf(place), env: place.env, ...options });
-const stray = async (
-  ...given: Parameters<typeof startStray> extends [unknown, ...infer Rest] ? Rest : never
-) => {
-  const started = await startStray(place, ...given);
-  strays.push(started);
-  return started;
-};
-const _endedLines = () => readFileSync(join(journalsOf(place), "ended", "r1.jsonl"), "utf8");
-const _EXIT_STARTED: JournalLine = { type: "exit_started", at: new Date().toISOString(), by: "supervisor" };
+const lost = lostRunsOfEachTest();
+const { recover, stray } = lost;
 
 describe("processes", () => {
   test("a proven agent is ended with its tree, also where nothing carries the marker", async () => {
     const { pid, line } = await stray({
       script: 'setsid sleep 1000 & echo $! >>"$PIDS"; sleep 1000 & echo $! >>"$PIDS"',
     });
-    await writeJournal(place, "r1", [admittedLine(place, "r1"), line]);
-    const children = (await readFile(join(place.home, "pids"), "utf8")).trim().split("\n").map(Number);
+    await writeJournal(lost.place, "r1", [admittedLine(lost.place, "r1"), line]);
+    const children = (await readFile(join(lost.place.home, "pids"), "utf8")).trim().split("\n").map(Number);
     expect(children.filter(isAlive)).toHaveLength(2);
     expect(await recover()).toMatchObject([{ agent: "ended", extinction: { state: "swept" } }]);
     expect([pid, ...children].filter(isAlive)).toEqual([]);
@@ -52,7 +31,7 @@ describe("processes", () => {
   test("a process with the marker is ended, although no agent was written down", async () => {
     const { pid } = await stray({ marker: "r1" });
     const other = await stray({ marker: "r2" });
-    await writeJournal(place, "r1", [admittedLine(place, "r1")]);
+    await writeJournal(lost.place, "r1", [admittedLine(lost.place, "r1")]);
     expect(await recover()).toMatchObject([{ agent: "never_started" }]);
     expect([pid, other.pid].map(isAlive)).toEqual([false, true]);
   });
@@ -60,7 +39,7 @@ describe("processes", () => {
   test("after a reboot nothing is signalled", async () => {
     const { pid, line } = await stray({ marker: "r1" });
     const supervisor = { ...ownIdentity(), bootId: "another boot" };
-    await writeJournal(place, "r1", [admittedLine(place, "r1", { supervisor }), line]);
+    await writeJournal(lost.place, "r1", [admittedLine(lost.place, "r1", { supervisor }), line]);
     expect(await recover()).toMatchObject([{ state: "recovered", agent: "rebooted" }]);
     expect(isAlive(pid)).toBe(true);
   });
@@ -73,7 +52,7 @@ describe("processes", () => {
     async (_where, is) => {
       const { pid, line } = await stray({ marker: "r1" });
       const supervisor = { ...ownIdentity(), ...is };
-      await writeJournal(place, "r1", [admittedLine(place, "r1", { supervisor }), line]);
+      await writeJournal(lost.place, "r1", [admittedLine(lost.place, "r1", { supervisor }), line]);
       expect(await recover()).toMatchObject([{ state: "elsewhere" }]);
       expect(await recover({ assumeDead: true })).toMatchObject([
         { state: "recovered", extinction: { state: "unproven" } },
@@ -86,28 +65,31 @@ describe("processes", () => {
     // The shell becomes a sleep that never waits for its child.
     const child = '(until [ -e "$UP" ]; do sleep 0.01; done; sleep 0.3) & echo $! >"$PIDS"';
     const { pid } = await stray({ script: child });
-    const zombie = Number(await readFile(join(place.home, "pids"), "utf8"));
+    const zombie = Number(await readFile(join(lost.place.home, "pids"), "utf8"));
     await waitUntil(() => /^State:\sZ/m.test(readFileSync(`/proc/${zombie}/status`, "latin1")), "a zombie");
     const supervisor = { ...ownIdentity(), pid: zombie, startTime: startTimeOf(zombie) ?? null };
-    await writeJournal(place, "r1", [admittedLine(place, "r1", { supervisor })]);
+    await writeJournal(lost.place, "r1", [admittedLine(lost.place, "r1", { supervisor })]);
     expect(await recover()).toMatchObject([{ state: "recovered" }]);
     expect(isAlive(pid)).toBe(true);
   });
 
   test("a run whose supervisor lives is left alone", async () => {
     const { pid, line } = await stray({ marker: "r1" });
-    await writeJournal(place, "r1", [admittedLine(place, "r1", { supervisor: ownIdentity() }), line]);
+    await writeJournal(lost.place, "r1", [
+      admittedLine(lost.place, "r1", { supervisor: ownIdentity() }),
+      line,
+    ]);
     expect(await recover()).toMatchObject([{ state: "running" }]);
     expect(isAlive(pid)).toBe(true);
   });
 
   test("members of a group whose leader is gone are told and not signalled when nothing proves them", async () => {
     const { pid, child, line } = await stray({ script: 'sleep 1000 & echo $! >>"$PIDS"' });
-    const member = Number(await readFile(join(place.home, "pids"), "utf8"));
+    const member = Number(await readFile(join(lost.place.home, "pids"), "utf8"));
     const ended = new Promise((resolve) => child.once("exit", resolve));
     process.kill(pid, "SIGKILL");
     await ended;
-    await writeJournal(place, "r1", [admittedLine(place, "r1"), line]);
+    await writeJournal(lost.place, "r1", [admittedLine(lost.place, "r1"), line]);
     expect(await recover()).toMatchObject([
       { agent: "gone", extinction: { state: "unproven", survivors: [member] } },
     ]);
@@ -118,8 +100,8 @@ describe("processes", () => {
 
 describe("directories", () => {
   const prepare = async (runId = "r1") => {
-    const path = join(place.home, "run", runId);
-    const tmp = join(place.home, `bridle-${runId}`);
+    const path = join(lost.place.home, "run", runId);
+    const tmp = join(lost.place.home, `bridle-${runId}`);
     await mkdir(join(path, "s"), { recursive: true });
     await writeFile(join(path, "s", "shim"), "");
     await chmod(join(path, "s"), 0o500);
@@ -131,7 +113,7 @@ describe("directories", () => {
 
   test("are removed", async () => {
     const { path, tmp, line } = await prepare();
-    await writeJournal(place, "r1", [admittedLine(place, "r1"), line]);
+    await writeJournal(lost.place, "r1", [admittedLine(lost.place, "r1"), line]);
     expect(await recover()).toMatchObject([{ directories: [{ state: "removed" }, { state: "removed" }] }]);
     expect([path, tmp].map((it) => existsSync(it))).toEqual([false, false]);
   });
@@ -142,15 +124,15 @@ describe("directories", () => {
     await mkdir(path);
     await rename(tmp, `${tmp}-old`);
     await symlink(`${tmp}-old`, tmp);
-    await writeJournal(place, "r1", [admittedLine(place, "r1"), line]);
+    await writeJournal(lost.place, "r1", [admittedLine(lost.place, "r1"), line]);
     expect(await recover()).toMatchObject([{ directories: [{ state: "left" }, { state: "left" }] }]);
     expect([path, `${path}-old`, tmp, `${tmp}-old`].map((it) => existsSync(it))).toEqual(Array(4).fill(true));
   });
 
   test("that are not named as ours are left", async () => {
     const { path, line } = await prepare("another");
-    await writeJournal(place, "r1", [
-      admittedLine(place, "r1"),
+    await writeJournal(lost.place, "r1", [
+      admittedLine(lost.place, "r1"),
       { ...line, tmpDir: { ...line.runDirectory } },
     ]);
     expect(await recover()).toMatchObject([{ directories: [{ state: "left" }, { state: "left" }] }]);
@@ -159,21 +141,21 @@ describe("directories", () => {
 
   test("that were planned and not written down are removed where only we can write, and left elsewhere", async () => {
     const { path } = await prepare();
-    const line = admittedLine(place, "r1", { plannedDirectory: path });
-    chmodSync(join(place.home, "run"), 0o777);
-    await writeJournal(place, "r1", [line]);
+    const line = admittedLine(lost.place, "r1", { plannedDirectory: path });
+    chmodSync(join(lost.place.home, "run"), 0o777);
+    await writeJournal(lost.place, "r1", [line]);
     expect(await recover()).toMatchObject([{ directories: [{ state: "left" }] }]);
-    chmodSync(join(place.home, "run"), 0o700);
-    await writeJournal(place, "r1", [line]);
+    chmodSync(join(lost.place.home, "run"), 0o700);
+    await writeJournal(lost.place, "r1", [line]);
     expect(await recover()).toMatchObject([{ directories: [{ state: "removed" }] }]);
   });
 
   /** A run that died between the making of its temporary directory and `prepared`. */
   const planTmp = async (name = "bridle-r1") => {
-    const parent = join(place.home, "tmp");
+    const parent = join(lost.place.home, "tmp");
     const path = join(parent, name);
     await mkdir(parent, { mode: 0o700 });
-    await writeJournal(place, "r1", [admittedLine(place, "r1", { plannedTmpDir: path })]);
+    await writeJournal(lost.place, "r1", [admittedLine(lost.place, "r1", { plannedTmpDir: path })]);
     return { parent, path };
   };
 
@@ -191,9 +173,9 @@ describe("directories", () => {
 
   test("a temporary one that is a link by now is left", async () => {
     const { path } = await planTmp();
-    await symlink(place.cwd, path);
+    await symlink(lost.place.cwd, path);
     expect(await recover()).toMatchObject([{ directories: [{ state: "left", reason: "is no directory" }] }]);
-    expect(existsSync(place.cwd)).toBe(true);
+    expect(existsSync(lost.place.cwd)).toBe(true);
   });
 
   test("a temporary one that others may write to is left", async () => {
@@ -213,39 +195,39 @@ describe("directories", () => {
 
 describe("the journal", () => {
   test("that somebody else has locked is left to them", async () => {
-    const path = await writeJournal(place, "r1", [
-      admittedLine(place, "r1", { exitChain: [await commandHook(place)] }),
+    const path = await writeJournal(lost.place, "r1", [
+      admittedLine(lost.place, "r1", { exitChain: [await commandHook(lost.place)] }),
     ]);
     const release = await lockfile.lock(path, { realpath: false });
     expect(await recover()).toMatchObject([{ state: "claimed" }]);
     await release();
-    expect(await readTold(place)).toEqual([]);
+    expect(await readTold(lost.place)).toEqual([]);
   });
 
   test("that has ended is moved away and not told", async () => {
     const at = new Date().toISOString();
     const exitDelivery = "delivered" as const;
-    await writeJournal(place, "r1", [
-      admittedLine(place, "r1"),
+    await writeJournal(lost.place, "r1", [
+      admittedLine(lost.place, "r1"),
       { type: "ended", at, by: "supervisor", outcome: "success", reason: "", exitDelivery },
     ]);
     expect(await recover()).toEqual([]);
-    expect(readdirSync(journalsOf(place))).toEqual(["ended"]);
+    expect(readdirSync(journalsOf(lost.place))).toEqual(["ended"]);
   });
 
   test("of ended runs is kept for the newest only", async () => {
-    const folder = join(journalsOf(place), "ended");
+    const folder = join(journalsOf(lost.place), "ended");
     await mkdir(folder, { recursive: true });
     for (const name of ["a", "b", "c"]) await writeFile(join(folder, name), "");
-    await pruneEnded(stateDirOf(place), 2);
+    await pruneEnded(stateDirOf(lost.place), 2);
     expect(readdirSync(folder)).toHaveLength(2);
     expect(ENDED_KEPT).toBe(256);
   });
 
   test("and the receipts say how the run ended", async () => {
-    const receiptPath = join(place.home, "receipts.jsonl");
+    const receiptPath = join(lost.place.home, "receipts.jsonl");
     await writeFile(receiptPath, '{"run_id":"r1","seq":4,"at":"x","kind":"fired"}\n{"run_id":"r1","se');
-    await writeJournal(place, "r1", [admittedLine(place, "r1", { receiptPath })]);
+    await writeJournal(lost.place, "r1", [admittedLine(lost.place, "r1", { receiptPath })]);
     await recover();
     const last = readFileSync(receiptPath, "utf8").trimEnd().split("\n").at(-1) ?? "";
     expect(JSON.parse(last)).toMatchObject({ seq: 5, kind: "run_ended", outcome: "lost", recovered: true });

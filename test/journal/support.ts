@@ -5,7 +5,6 @@ import { once } from "node:events";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { expect, inject } from "vitest";
 import { listProcesses } from "../../src/exec/process-tree.ts";
 import type { Step } from "../../src/journal/steps.ts";
@@ -14,18 +13,8 @@ import { createFakeProvider, type FakeScript } from "../../src/testkit/index.ts"
 import { isAlive, leftovers, type Place } from "../spawn/support.ts";
 import { waitUntil } from "../watchdog/support.ts";
 
-const _ROOT = fileURLToPath(new URL("../..", import.meta.url));
-
-export interface Build {
-  /** The built sources. */
-  readonly dist: string;
-  remove(): Promise<void>;
-}
-
 /** What was built before all tests (test/build-sources.ts), for every file alike: nobody may change it. */
-export async function buildSources(): Promise<Build> {
-  return { dist: inject("dist"), remove: async () => {} };
-}
+export const DIST = inject("dist");
 
 /** What the program of a supervisor is told. */
 export interface Orders {
@@ -124,7 +113,6 @@ export interface Supervisor {
 
 export async function startSupervisor(
   place: Place,
-  build: Build,
   script: FakeScript,
   orders: Partial<Orders>,
 ): Promise<Supervisor> {
@@ -143,7 +131,7 @@ export async function startSupervisor(
   await writeFile(program, PROGRAM);
   await writeFile(join(place.home, "note-exit.mjs"), NOTE_EXIT);
   const all: Orders = {
-    dist: build.dist,
+    dist: DIST,
     binary,
     cwd: place.cwd,
     home: place.home,

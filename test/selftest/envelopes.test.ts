@@ -3,7 +3,7 @@ import { validateDeclaration } from "../../src/declaration/validate.ts";
 import { buildEnvelope, ENVELOPE_SCHEMAS, type EventName } from "../../src/index.ts";
 import { EVENT_NAMES, PROVIDERS } from "../../src/profile/events.ts";
 import { TOOL_KINDS } from "../../src/profile/matcher.ts";
-import { explainSilence } from "../../src/selftest/explain-silence.ts";
+import { explainSilence } from "../../src/profile/misread-fields.ts";
 import { STOCK_PROMPT_CASES, STOCK_TOOL_CASES } from "../../src/selftest/stock-cases.ts";
 
 test.each(EVENT_NAMES)("the stock envelope of %s is a whole one", (event) => {

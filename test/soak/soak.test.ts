@@ -4,16 +4,10 @@ import { execFile } from "node:child_process";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { afterAll, beforeAll, expect, test } from "vitest";
-import { type Build, buildSources } from "../journal/support.ts";
+import { expect, test } from "vitest";
+import { DIST } from "../journal/support.ts";
 
 const MAIN = fileURLToPath(new URL("../../soak/main.mjs", import.meta.url));
-
-let build: Build;
-beforeAll(async () => {
-  build = await buildSources();
-}, 120_000);
-afterAll(() => build.remove());
 
 test.skipIf(process.platform !== "linux")(
   "20 agents at a time for 6 seconds leave no descriptor, memory, file or process, and no gap in a sequence",
@@ -22,7 +16,7 @@ test.skipIf(process.platform !== "linux")(
     const { stdout } = await promisify(execFile)(process.execPath, [
       ...words,
       "--library",
-      join(build.dist, "index.js"),
+      join(DIST, "index.js"),
     ]);
     // It exits 1, and execFile rejects with what it said, when one does not hold.
     expect(stdout).toMatch(/\b(\d+) of \1 checks hold/);

@@ -1,6 +1,6 @@
 // The queue: who waits, who starts when, who is refused, and how it ends.
 
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import {
   AgentHooksRefused,
   type AgentRun,
@@ -16,18 +16,13 @@ import type { FakeScript } from "../../src/testkit/index.ts";
 import { makePlace, type Place } from "../spawn/support.ts";
 import { compileFake } from "../testkit/support.ts";
 import { waitUntil } from "../watchdog/support.ts";
-import { type Build, buildSources, endPrograms, POLITE, QUICK, STUBBORN, startProgram } from "./support.ts";
+import { endPrograms, POLITE, QUICK, STUBBORN, startProgram } from "./support.ts";
 
-let build: Build;
 let place: Place;
 let supervisor: Supervisor | undefined;
 /** Prompts in the order in which their runs began, and how many were there at a time. */
 let began: string[];
 let most: number;
-beforeAll(async () => {
-  build = await buildSources();
-}, 120_000);
-afterAll(() => build.remove());
 beforeEach(async () => {
   place = await makePlace();
   [began, most] = [[], 0];
@@ -316,7 +311,6 @@ describe("a stop", () => {
   test("does not let the program end while a start waits for the rate", async () => {
     const program = await startProgram(
       place,
-      build,
       `
       const supervisor = createSupervisor({ startRate: { starts: 1, perMs: 1_500 } });
       const options = await optionsOf("quick");
@@ -332,7 +326,6 @@ describe("a stop", () => {
   test("lets the program end, although starts were waiting for the rate", async () => {
     const program = await startProgram(
       place,
-      build,
       `
       const supervisor = createSupervisor({ startRate: { starts: 1, perMs: 600_000 } });
       const options = await optionsOf("quick");

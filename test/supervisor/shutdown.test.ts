@@ -3,11 +3,10 @@
 import { existsSync } from "node:fs";
 import { cp } from "node:fs/promises";
 import { join } from "node:path";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { leftovers, makePlace, type Place } from "../spawn/support.ts";
 import {
-  type Build,
-  buildSources,
+  DIST,
   endPrograms,
   livingOf,
   type Program,
@@ -16,12 +15,7 @@ import {
   startProgram,
 } from "./support.ts";
 
-let build: Build;
 let place: Place;
-beforeAll(async () => {
-  build = await buildSources();
-}, 120_000);
-afterAll(() => build.remove());
 beforeEach(async () => {
   place = await makePlace();
 });
@@ -30,7 +24,7 @@ afterEach(async () => {
   await place.remove();
 });
 
-const run = (body: string, extra: Record<string, unknown> = {}) => startProgram(place, build, body, extra);
+const run = (body: string, extra: Record<string, unknown> = {}) => startProgram(place, body, extra);
 const stopping = (why: string) => `interrupted supervisor_stopping: ${why}`;
 
 async function expectNothingLeft(): Promise<void> {
@@ -210,8 +204,8 @@ describe("a program with a listener of its own", () => {
   });
 
   test("of another copy of this package ends when both have stopped, each with its grace", async () => {
-    const copy = `${build.dist}-copy`;
-    await cp(build.dist, copy, { recursive: true });
+    const copy = `${DIST}-copy`;
+    await cp(DIST, copy, { recursive: true });
     const program = await run(
       `
       const other = await import(extra.copy + "/index.js");

@@ -3,21 +3,16 @@
 import { mkdir, readdir, readFile, realpath, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import lockfile from "proper-lockfile";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { AgentHooksRefused, type Provider, type SpawnOptions, spawnAgent } from "../../src/index.ts";
 import { type GateOptions, passStartGate } from "../../src/supervisor/start-gate.ts";
 import { stateDirOf } from "../journal/support.ts";
 import { leftovers, makePlace, type Place } from "../spawn/support.ts";
 import { compileFake } from "../testkit/support.ts";
 import { waitUntil } from "../watchdog/support.ts";
-import { type Build, buildSources, endPrograms, QUICK, startProgram } from "./support.ts";
+import { endPrograms, QUICK, startProgram } from "./support.ts";
 
-let build: Build;
 let place: Place;
-beforeAll(async () => {
-  build = await buildSources();
-}, 120_000);
-afterAll(() => build.remove());
 beforeEach(async () => {
   place = await makePlace();
 });
@@ -193,7 +188,7 @@ describe("a gate that another program holds", () => {
         appendFileSync(home + "/turns", "out " + process.pid + "\\n");
       })));
     `;
-    const programs = await Promise.all([1, 2].map(() => startProgram(place, build, body)));
+    const programs = await Promise.all([1, 2].map(() => startProgram(place, body)));
     await Promise.all(programs.map((program) => program.wait("ready")));
     await writeFile(join(place.home, "go"), "");
     for (const program of programs) expect(await program.ended()).toBe(0);

@@ -5,11 +5,11 @@ import { once } from "node:events";
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { createFakeProvider, type FakeScript } from "../../src/testkit/index.ts";
-import { type Build, killRest } from "../journal/support.ts";
+import { DIST, killRest } from "../journal/support.ts";
 import type { Place } from "../spawn/support.ts";
 import { waitUntil } from "../watchdog/support.ts";
 
-export { type Build, buildSources, livingOf, readAllJournals } from "../journal/support.ts";
+export { DIST, livingOf, readAllJournals } from "../journal/support.ts";
 
 /** Says `up`, and then nothing more until it is stopped. */
 export const POLITE: FakeScript = { steps: [{ text: "up" }, { sins: ["hang"] }] };
@@ -93,7 +93,6 @@ let lastProgram = 0;
 /** Runs JavaScript lines after the prelude above. */
 export async function startProgram(
   place: Place,
-  build: Build,
   body: string,
   extra: Record<string, unknown> = {},
 ): Promise<Program> {
@@ -108,7 +107,7 @@ export async function startProgram(
   const file = join(place.home, `program-${lastProgram++}.mjs`);
   await writeFile(file, `${PRELUDE}${body}`);
   await writeFile(join(place.home, "note-exit.mjs"), NOTE_EXIT);
-  const told = { dist: build.dist, cwd: place.cwd, home: place.home, binaries, extra };
+  const told = { dist: DIST, cwd: place.cwd, home: place.home, binaries, extra };
   const child = spawn(process.execPath, [file, JSON.stringify(told)], {
     stdio: ["ignore", "pipe", "pipe"],
     env: { ...place.env },

@@ -2,7 +2,7 @@
 
 import { mkdir, readdir, readFile, realpath, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import {
   AgentHooksRefused,
   type AgentRun,
@@ -14,15 +14,10 @@ import { claimWorkspace } from "../../src/supervisor/workspace.ts";
 import { stateDirOf } from "../journal/support.ts";
 import { makePlace, type Place } from "../spawn/support.ts";
 import { compileFake } from "../testkit/support.ts";
-import { type Build, buildSources, endPrograms, POLITE, QUICK, startProgram } from "./support.ts";
+import { endPrograms, POLITE, QUICK, startProgram } from "./support.ts";
 
-let build: Build;
 let place: Place;
 const runs: AgentRun[] = [];
-beforeAll(async () => {
-  build = await buildSources();
-}, 120_000);
-afterAll(() => build.remove());
 beforeEach(async () => {
   place = await makePlace();
 });
@@ -137,7 +132,7 @@ describe("of two programs", () => {
       setInterval(() => {}, 1e6);
     `;
     const running = await Promise.all(
-      Array.from({ length: programs }, () => startProgram(place, build, body, { programs, rounds })),
+      Array.from({ length: programs }, () => startProgram(place, body, { programs, rounds })),
     );
     await Promise.all(running.map((program) => program.wait("done")));
     const said = running.flatMap((program) => program.said);
@@ -148,7 +143,7 @@ describe("of two programs", () => {
   });
 
   test("one that was killed with its agent does not block the other", async () => {
-    const program = await startProgram(place, build, HOLD);
+    const program = await startProgram(place, HOLD);
     await program.wait("started");
     program.child.kill("SIGKILL");
     expect(await program.ended()).toBe("SIGKILL");
@@ -162,7 +157,6 @@ describe("of two programs", () => {
   test("one that was killed while its agent lives blocks the other, and the agent is named", async () => {
     const program = await startProgram(
       place,
-      build,
       `
       const { ensureWatchdog } = await import(dist + "/watchdog/watchdog.js");
       const watchdog = await ensureWatchdog();

@@ -4,11 +4,11 @@ import { execFile } from "node:child_process";
 import { chmod, readdir, rm, stat, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { approve, type PendingCommand, pendingCommands, readTrust, revoke } from "../../src/index.ts";
 import { COPY_MAX_BYTES } from "../../src/trust/kept-copies.ts";
 import { HEAD_LINES } from "../../src/trust/show-file.ts";
-import { type Build, buildSources } from "../journal/support.ts";
+import { DIST } from "../journal/support.ts";
 import { codesOf, group, makeWorld, type World } from "./support.ts";
 
 let world: World;
@@ -233,12 +233,6 @@ describe("a record", () => {
 });
 
 describe("many at a time", () => {
-  let build: Build;
-  beforeAll(async () => {
-    build = await buildSources();
-  }, 120_000);
-  afterAll(() => build.remove());
-
   test("twenty concurrent `trust approve` processes lose no record", async () => {
     const count = 20;
     const names = Array.from({ length: count }, (_, index) => `g${index}.sh`);
@@ -246,7 +240,7 @@ describe("many at a time", () => {
     await declare(...names.map((name) => [`./${name}`]));
     const pending = await world.pending();
     expect(pending).toHaveLength(count);
-    const main = join(build.dist, "cli/main.js");
+    const main = join(DIST, "cli/main.js");
     const run = promisify(execFile);
     await Promise.all(
       pending.map(({ hash }) =>

@@ -1,18 +1,15 @@
 // Why a guard may never block: which fields its script reads that no envelope has. A look at words, not at meaning: it explains a guard
 // that was seen not to block, and judges none.
 
-import { open } from "node:fs/promises";
-
-/** Most that is read of one script, in bytes. */
-const SCRIPT_BYTES = 256 * 1024;
-
-/** What an envelope has instead of what other hosts hand to a guard. */
-const MISREAD: readonly {
+interface Misread {
   /** Group 1, when there is one, is what is shown. */
   readonly sign: RegExp;
   readonly shown: (found: RegExpExecArray) => string;
   readonly instead: (found: RegExpExecArray) => string;
-}[] = [
+}
+
+/** What an envelope has instead of what other hosts hand to a guard. */
+const MISREAD: readonly [Misread, ...Misread[]] = [
   {
     // input.command, args["path"], .input.command of jq, input.get("command")
     sign: /\b(input|args|arguments|params|parameters|payload)(?:["']\])?(?:\??\.|\[["'])(?:get\(["'])?(command|cmd|file_path|filePath|path|content|url)\b/,
@@ -47,6 +44,13 @@ const CANONICAL: Readonly<Record<string, string>> = { cmd: "command", filePath: 
 const READ_RIGHT = /\btool_(?:input|command|paths)\b/;
 const PROMPT_RIGHT = /\bprompt\b/;
 
+/** `input.command, the envelope has tool_input.command`: the commonest mistake. Undefined when the text reads what there is, or neither. */
+export function findMisreadInput(text: string): string | undefined {
+  const [{ sign, shown, instead }] = MISREAD;
+  const found = READ_RIGHT.test(text) ? null : sign.exec(text);
+  return found === null ? undefined : `${shown(found)}, the envelope has ${instead(found)}`;
+}
+
 /** `it reads input.command, the envelope has tool_input.command`; undefined when the words give no hint. */
 export function explainSilence(text: string, { isTool }: { isTool: boolean }): string | undefined {
   if ((isTool ? READ_RIGHT : PROMPT_RIGHT).test(text)) return undefined;
@@ -56,25 +60,4 @@ export function explainSilence(text: string, { isTool }: { isTool: boolean }): s
     if (found !== null) return `it reads ${shown(found)}, the envelope has ${instead(found)}`;
   }
   return "it reads none of tool_input, tool_command and tool_paths";
-}
-
-/** The text of the scripts among files; native programs are left out. Never throws. */
-export async function readScripts(paths: readonly string[]): Promise<string> {
-  const texts = await Promise.all(paths.map(readScript));
-  return texts.filter((text) => text !== undefined).join("\n");
-}
-
-async function readScript(path: string): Promise<string | undefined> {
-  try {
-    const file = await open(path, "r");
-    try {
-      const { buffer, bytesRead } = await file.read(Buffer.alloc(SCRIPT_BYTES), 0, SCRIPT_BYTES, 0);
-      const bytes = buffer.subarray(0, bytesRead);
-      return bytes.includes(0) ? undefined : bytes.toString("utf8");
-    } finally {
-      await file.close();
-    }
-  } catch {
-    return undefined; // what cannot be read gives no hint; whether the guard runs is told by its answers
-  }
 }
