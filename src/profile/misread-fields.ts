@@ -14,16 +14,16 @@ const MISREAD: readonly [Misread, ...Misread[]] = [
     // input.command, args["path"], .input.command of jq, input.get("command")
     sign: /\b(input|args|arguments|params|parameters|payload)(?:["']\])?(?:\??\.|\[["'])(?:get\(["'])?(command|cmd|file_path|filePath|path|content|url)\b/,
     shown: ([, object, field]) => `${object}.${field}`,
-    instead: ([, , field = ""]) => `tool_input.${CANONICAL[field] ?? field}`,
+    instead: ([, , field]) => `tool_input.${CANONICAL[String(field)] ?? field}`,
   },
   {
     sign: /\b(tool_args|tool_arguments|tool_params|toolArgs|toolInput|toolParams|tool_parameters)\b/,
-    shown: ([, field = ""]) => field,
+    shown: ([, field]) => String(field),
     instead: () => "tool_input",
   },
   {
     sign: /\b(toolName|tool_id)\b|["'.](tool)["'\]\s)]/,
-    shown: ([, field, other]) => field ?? other ?? "",
+    shown: ([, field, other]) => String(field ?? other),
     instead: () => "tool_name",
   },
   {

@@ -3,7 +3,6 @@ import { validateDeclaration } from "../../src/declaration/validate.ts";
 import { buildEnvelope, ENVELOPE_SCHEMAS, type EventName } from "../../src/index.ts";
 import { EVENT_NAMES, PROVIDERS } from "../../src/profile/events.ts";
 import { TOOL_KINDS } from "../../src/profile/matcher.ts";
-import { explainSilence } from "../../src/profile/misread-fields.ts";
 import { STOCK_PROMPT_CASES, STOCK_TOOL_CASES } from "../../src/selftest/stock-cases.ts";
 
 test.each(EVENT_NAMES)("the stock envelope of %s is a whole one", (event) => {
@@ -74,20 +73,4 @@ test.each([
   ["agent_exit", [{ input: { outcome: "failed" }, expect: "allow" }]],
 ] as const)("a self-test of %s that says %j is fine", (event, selftest) => {
   expect(problemsOf(event, selftest)).toEqual([]);
-});
-
-test.each([
-  ["jq -r '.input.command'", "it reads input.command, the envelope has tool_input.command"],
-  ['data["args"]["path"]', "it reads args.path, the envelope has tool_input.path"],
-  ["exit 0", "it reads none of tool_input, tool_command and tool_paths"],
-  [
-    'input = data.get("input"); input.get("command")',
-    "it reads input.command, the envelope has tool_input.command",
-  ],
-  ["case $1 in rm*) exit 2;; esac", "it reads its arguments ($1), the envelope has tool_input, on stdin"],
-  ["echo $TOOL_INPUT", "it reads the variable TOOL_INPUT, the envelope has tool_input, on stdin"],
-  ["if d['tool'] == 'Bash'", "it reads tool, the envelope has tool_name"],
-  ["const input = envelope.tool_input; input.command", undefined],
-])("the words %j are explained as %j", (text, why) => {
-  expect(explainSilence(text, { isTool: true })).toBe(why);
 });
