@@ -5,12 +5,16 @@ import type { CompiledEntry, FileIdentity } from "../compiler/plan.ts";
 import { HOOK_MARKER } from "../exec/hook-env.ts";
 import { runCommand } from "../exec/run-command.ts";
 import { runHandler } from "../exec/run-handler.ts";
+import { isJsonObject, parseJsonObject } from "../json.ts";
 import type { Envelope } from "../profile/envelope-types.ts";
 import { capabilityOf, type EventName } from "../profile/events.ts";
 import { interpret } from "../profile/interpret.ts";
 import { matches } from "../profile/matcher.ts";
 import type { HookExit, Interpretation, Note, Verdict } from "../profile/verdict.ts";
-import { createVerdictFold } from "./verdict-fold.ts";
+import { holds } from "../profile/where.ts";
+import type { ChainSession } from "./chain-session.ts";
+import { HookExecutionError } from "./hook-execution-error.ts";
+import { createVerdictFold, type DescribeCall } from "./verdict-fold.ts";
 
 export interface ChainStep {
   readonly entryId: string;
@@ -29,6 +33,22 @@ export interface ChainStep {
   readonly changed: boolean;
   /** Processes the hook left behind, now ended. */
   readonly leftovers: number;
+  /** The hook ran beside the chain, which did not wait for it: its decision, if any, decided nothing. */
+  readonly background: boolean;
+  /** The guard said `ask`, and this is what came of it. */
+  readonly asked?: "approved" | "refused" | "nobody_there";
+  /** Fields of the answer, at its top and in `hookSpecificOutput`. */
+  readonly outputKeys: readonly string[];
+  /** The envelope as this hook was given it. */
+  readonly envelope: Envelope;
+}
+
+/** A guard wants a person to decide. */
+export interface Question {
+  readonly entryId: string;
+  /** The guard's own words. */
+  readonly reason: string;
+  readonly envelope: Envelope;
 }
 
 export interface ChainOptions {
@@ -47,6 +67,12 @@ export interface ChainOptions {
   readonly deadlineMs: number;
   /** Differences between these files now and as compiled; empty when the same. */
   readonly checkFiles: (files: readonly FileIdentity[]) => Promise<string[]>;
+  readonly session: ChainSession;
+  /** Answers `ask`; what it throws refuses. Default: nobody is there, and `ask` denies. */
+  readonly approve?: (question: Question) => Promise<boolean>;
+  /** What a rewritten call is. Default: told from the envelope's provider. */
+  readonly describe?: DescribeCall;
+  /** Told in the order of the chain; of a hook in the background when it has ended. */
   readonly onStep: (step: ChainStep) => void;
 }
 
@@ -62,21 +88,36 @@ interface Outcome extends Interpretation {
   readonly truncated?: boolean;
   readonly changed?: boolean;
   readonly leftovers?: number;
+  readonly outputKeys?: readonly string[];
+  readonly cause?: unknown;
 }
 
 let markers = 0;
 
+/** Throws `HookExecutionError` alone, for an entry that wants its failures thrown. */
 export async function runChain(options: ChainOptions): Promise<ChainResult> {
-  const { event, entries, signal, deadlineMs, onStep } = options;
+  const { event, entries, session, signal, deadlineMs, onStep } = options;
   const endsAt = performance.now() + deadlineMs;
   const steps: ChainStep[] = [];
-  const fold = createVerdictFold(options.envelope);
+  const fold = createVerdictFold(options.envelope, options.describe);
+  const repeats = entries.length > 1 ? createRepeats() : undefined;
+  const carried = takeContexts(options);
+  if (carried.length > 0) fold.add({ decision: "none", context: carried.join("\n\n") });
   for (const entry of entries) {
-    const matched = wants(entry, fold.envelope);
-    const outcome = matched ? await runEntry(entry, fold.envelope, endsAt, options) : undefined;
-    const step = describeStep(entry, matched, outcome);
+    const { envelope } = fold;
+    const matched = wants(entry, envelope, session) && repeats?.(entry, envelope) !== true;
+    if (matched && entry.once === true) session.once.add(entry.id);
+    if (matched && entry.async === true) {
+      runInBackground(entry, envelope, options);
+      continue;
+    }
+    const answered = matched ? await runEntry(entry, envelope, endsAt, options) : undefined;
+    const { outcome, asked } = await settleQuestion(entry, envelope, answered, options);
+    const step = describeStep(entry, envelope, outcome, asked);
     steps.push(step);
     onStep(step);
+    if (outcome?.failed === true && entry.type === "function" && entry.throws === true)
+      throw new HookExecutionError(entry.id, event, outcome.notes[0]?.detail ?? "", outcome.cause);
     if (outcome !== undefined) fold.add(outcome.verdict);
     if (fold.denied) break;
     if (signal.aborted) {
@@ -85,16 +126,103 @@ export async function runChain(options: ChainOptions): Promise<ChainResult> {
       break;
     }
   }
+  // A denial carries no context: what hooks in the background said still waits.
+  if (fold.denied) session.contexts.unshift(...carried);
   return { verdict: fold.verdict, steps };
 }
 
+function takeContexts({ event, session }: ChainOptions): string[] {
+  return session.contexts.length > 0 && capabilityOf(event).accepts.includes("context")
+    ? session.contexts.splice(0)
+    : [];
+}
+
 /** A matcher that cannot be evaluated wants everything: a guard is rather asked once too often. */
-function wants({ event, matcher }: CompiledEntry, envelope: Envelope): boolean {
+function wants(
+  { id, event, matcher, where, once }: CompiledEntry,
+  envelope: Envelope,
+  session: ChainSession,
+): boolean {
+  if (once === true && session.once.has(id)) return false;
   try {
-    return matches(event, matcher, envelope);
+    return matches(event, matcher, envelope) && (where === undefined || holds(where, envelope));
   } catch {
     return true;
   }
+}
+
+/**
+ * True for an entry that does the same under the same policy as one that ran before it, on the same envelope. After a rewrite it is asked
+ * again: what it judged is no longer what would run.
+ */
+function createRepeats(): (entry: CompiledEntry, envelope: Envelope) => boolean {
+  const seen: { readonly entry: CompiledEntry; readonly key: string; readonly envelope: Envelope }[] = [];
+  return (entry, envelope) => {
+    const key = repeatKey(entry);
+    const isSame = (one: CompiledEntry) =>
+      one.type !== "function" || entry.type !== "function" || one.handler === entry.handler;
+    const isRepeat = seen.some((one) => one.envelope === envelope && one.key === key && isSame(one.entry));
+    if (!isRepeat) seen.push({ entry, key, envelope });
+    return isRepeat;
+  };
+}
+
+function repeatKey(entry: CompiledEntry): string {
+  const { type, timeoutMs, onFailure, grants, once = false, async: background = false } = entry;
+  const runs = entry.type === "command" ? [entry.argv, entry.env] : [entry.throws, entry.closesFeedback];
+  return JSON.stringify([type, runs, timeoutMs, onFailure, grants, once, background]);
+}
+
+/** Its failures are told like any other; nothing waits for it. */
+function runInBackground(entry: CompiledEntry, envelope: Envelope, options: ChainOptions): void {
+  const { session, onStep } = options;
+  const run = async () => {
+    const { signal } = session.abort;
+    const outcome = await runEntry(entry, envelope, performance.now() + entry.timeoutMs, {
+      ...options,
+      signal,
+    });
+    const { verdict, notes } = outcome;
+    const context = verdict.decision === "deny" ? undefined : verdict.context;
+    if (context !== undefined) session.contexts.push(context);
+    const decided = verdict.decision !== "none" && !outcome.failed;
+    const ignored: Note = {
+      code: "field_ignored",
+      detail: `${verdict.decision} of a hook in the background`,
+    };
+    const told = { ...outcome, verdict: NO_DECISION, notes: decided ? [...notes, ignored] : notes };
+    onStep({ ...describeStep(entry, envelope, told, undefined), background: true });
+  };
+  const running = run().finally(() => session.background.delete(running));
+  session.background.add(running);
+}
+
+const NO_DECISION: Verdict = Object.freeze({ decision: "none" });
+
+/** `ask` denies unless somebody says yes; then the chain goes on, because a guard behind it has not been heard yet. */
+async function settleQuestion(
+  { id }: CompiledEntry,
+  envelope: Envelope,
+  outcome: Outcome | undefined,
+  { approve }: ChainOptions,
+): Promise<{ outcome: Outcome | undefined; asked?: ChainStep["asked"] }> {
+  const reason = outcome?.asked;
+  if (outcome === undefined || reason === undefined) return { outcome };
+  if (approve === undefined) return { outcome, asked: "nobody_there" };
+  let isApproved = false;
+  let why = "the guard asked for approval and it was refused";
+  try {
+    isApproved = (await approve({ entryId: id, reason, envelope })) === true;
+  } catch (error) {
+    why = `the guard asked for approval and none came: ${error instanceof Error ? error.message : String(error)}`;
+  }
+  if (!isApproved)
+    return {
+      outcome: { ...outcome, verdict: { decision: "deny", reason: `${why}: ${reason}` } },
+      asked: "refused",
+    };
+  const notes = outcome.notes.filter(({ code }) => code !== "ask_denied");
+  return { outcome: { ...outcome, verdict: NO_DECISION, notes }, asked: "approved" };
 }
 
 async function runEntry(
@@ -115,13 +243,10 @@ async function runEntry(
     return { ...interpret(exit, "", "", entry.event, entry), exit };
   }
   if (entry.type === "function") {
-    const { exit, stdout, durationMs } = await runHandler({
-      handler: entry.handler,
-      envelope,
-      timeoutMs,
-      signal,
-    });
-    return { ...interpret(exit, stdout, "", entry.event, entry), exit, durationMs };
+    const { handler } = entry;
+    const { exit, stdout, durationMs, cause } = await runHandler({ handler, envelope, timeoutMs, signal });
+    const interpretation = interpret(exit, stdout, "", entry.event, entry);
+    return { ...interpretation, exit, durationMs, outputKeys: answerKeys(stdout), cause };
   }
   markers += 1;
   const marker = `${options.marker}.${markers}`;
@@ -145,7 +270,16 @@ async function runEntry(
     durationMs,
     leftovers,
     truncated: stdoutTruncated || run.stderrTruncated,
+    outputKeys: answerKeys(run.stdout.toString()),
   };
+}
+
+/** Names alone, of the fields that an answer holds: what they hold belongs into no receipt. */
+function answerKeys(stdout: string): string[] {
+  const answer = stdout === "" ? undefined : parseJsonObject(stdout);
+  if (answer === undefined) return [];
+  const specific = isJsonObject(answer.hookSpecificOutput) ? answer.hookSpecificOutput : {};
+  return [...Object.keys(answer), ...Object.keys(specific).map((key) => `hookSpecificOutput.${key}`)];
 }
 
 /** Names an entry's own `env` cannot take over. */
@@ -181,12 +315,17 @@ function changedOutcome(entry: CompiledEntry, differences: readonly string[]): O
   return { verdict, notes, failed: true, changed: true };
 }
 
-function describeStep(entry: CompiledEntry, matched: boolean, outcome: Outcome | undefined): ChainStep {
+function describeStep(
+  entry: CompiledEntry,
+  envelope: Envelope,
+  outcome: Outcome | undefined,
+  asked: ChainStep["asked"],
+): ChainStep {
   return {
     entryId: entry.id,
-    matched,
+    matched: outcome !== undefined,
     decision: outcome?.verdict.decision ?? "none",
-    verdict: outcome?.verdict ?? { decision: "none" },
+    verdict: outcome?.verdict ?? NO_DECISION,
     notes: outcome?.notes ?? [],
     failed: outcome?.failed ?? false,
     durationMs: outcome?.durationMs ?? 0,
@@ -194,5 +333,9 @@ function describeStep(entry: CompiledEntry, matched: boolean, outcome: Outcome |
     truncated: outcome?.truncated ?? false,
     changed: outcome?.changed ?? false,
     leftovers: outcome?.leftovers ?? 0,
+    background: false,
+    ...(asked === undefined ? {} : { asked }),
+    outputKeys: outcome?.outputKeys ?? [],
+    envelope,
   };
 }

@@ -2,8 +2,8 @@
 
 import type { JsonObject } from "../json.ts";
 import type { Envelope } from "../profile/envelope-types.ts";
-import { PROVIDERS, type Provider } from "../profile/events.ts";
-import { describeTool } from "../profile/tool.ts";
+import { capabilityOf, PROVIDERS, type Provider } from "../profile/events.ts";
+import { describeTool, type ToolDescription } from "../profile/tool.ts";
 import type { Verdict } from "../profile/verdict.ts";
 
 export interface VerdictFold {
@@ -14,12 +14,16 @@ export interface VerdictFold {
   readonly verdict: Verdict;
 }
 
-export function createVerdictFold(original: Envelope): VerdictFold {
+/** What is told of a tool anew when its input was rewritten; undefined when nothing can be told. */
+export type DescribeCall = (envelope: Envelope, input: JsonObject) => ToolDescription | undefined;
+
+export function createVerdictFold(original: Envelope, describe: DescribeCall = describeCall): VerdictFold {
   let envelope = original;
   let deny: Extract<Verdict, { decision: "deny" }> | undefined;
   let rewrite: Extract<Verdict, { decision: "rewrite" }> | undefined;
   let allowed = false;
   let everyGrants = true;
+  let retry = false;
   const contexts: string[] = [];
   return {
     add(verdict) {
@@ -30,11 +34,12 @@ export function createVerdictFold(original: Envelope): VerdictFold {
       }
       if (verdict.context !== undefined && verdict.context !== "") contexts.push(verdict.context);
       if (verdict.decision === "allow") allowed = true;
+      if (verdict.decision === "none" && verdict.retry === true) retry = true;
       if (verdict.decision !== "rewrite") return;
       rewrite = verdict;
       // One rewrite that must not grant is enough: what runs is no longer what the granting entry saw.
       if (!verdict.grants) everyGrants = false;
-      envelope = withInput(envelope, verdict.updatedInput);
+      envelope = withInput(envelope, verdict.updatedInput, describe);
     },
     get envelope() {
       return envelope;
@@ -48,19 +53,28 @@ export function createVerdictFold(original: Envelope): VerdictFold {
       if (rewrite !== undefined) {
         return { decision: "rewrite", updatedInput: rewrite.updatedInput, grants: everyGrants, ...context };
       }
-      return { decision: allowed ? "allow" : "none", ...context };
+      if (allowed) return { decision: "allow", ...context };
+      return { decision: "none", ...context, ...(retry ? { retry: true as const } : {}) };
     },
   };
 }
 
-/** `tool_input` replaced whole, and what Bridle derives from it told anew. */
-function withInput(envelope: Envelope, input: JsonObject): Envelope {
-  const next: Envelope = { ...envelope, tool_input: input };
-  const { tool_name: name, provider } = envelope;
-  if (typeof name !== "string" || !isProvider(provider)) return next;
+/** The input replaced whole, and what Bridle derives from it told anew. */
+function withInput(envelope: Envelope, input: JsonObject, describe: DescribeCall): Envelope {
+  const { rewrites = "tool_input" } = capabilityOf(envelope.hook_event_name);
+  const next: Envelope = { ...envelope, [rewrites]: input };
+  const description = rewrites === "tool_input" ? describe(envelope, input) : undefined;
+  if (description === undefined) return next;
   delete next.tool_command;
   delete next.tool_paths;
-  return Object.assign(next, describeTool(name, input, provider));
+  return Object.assign(next, description);
+}
+
+function describeCall(
+  { tool_name: name, provider }: Envelope,
+  input: JsonObject,
+): ToolDescription | undefined {
+  return typeof name === "string" && isProvider(provider) ? describeTool(name, input, provider) : undefined;
 }
 
 function isProvider(value: unknown): value is Provider {

@@ -4,6 +4,7 @@ import type { Tier } from "../declaration/origin.ts";
 import type { FunctionEntry } from "../declaration/types.ts";
 import type { RefusalCode } from "../errors.ts";
 import type { EventName, Provider } from "../profile/events.ts";
+import type { Where } from "../profile/where.ts";
 import type { Downgrade, Proof } from "../prove/proof.ts";
 
 /** Identity of a file at compile time: re-checked before each use, re-hashed when any cheap field differs. */
@@ -24,9 +25,15 @@ interface CompiledEntryBase {
   readonly id: string;
   readonly event: EventName;
   readonly matcher: string | undefined;
+  /** Beside the matcher: what the envelope must hold. */
+  readonly where?: Where;
   readonly timeoutMs: number;
   readonly onFailure: "closed" | "open";
   readonly grants: boolean;
+  /** Runs the first time it matches in a session, and never again. */
+  readonly once?: boolean;
+  /** Runs in the background: decides nothing, and its context is given with the next event that may carry one. */
+  readonly async?: boolean;
 }
 
 export interface CompiledCommand extends CompiledEntryBase {
@@ -45,6 +52,10 @@ export interface CompiledFunction extends CompiledEntryBase {
   readonly type: "function";
   readonly name: string;
   readonly handler: FunctionEntry["handler"];
+  /** A failure is thrown to the caller as `HookExecutionError` instead of decided. Only hooks of the in-process host. */
+  readonly throws?: boolean;
+  /** A failure on a feedback event blocks too. Only hooks of the in-process host. */
+  readonly closesFeedback?: boolean;
 }
 
 export type CompiledEntry = CompiledCommand | CompiledFunction;

@@ -10,6 +10,8 @@ export interface HandlerResult {
   readonly exit: HookExit;
   readonly stdout: string;
   readonly durationMs: number;
+  /** What the handler threw. */
+  readonly cause?: unknown;
 }
 
 export async function runHandler({
@@ -45,9 +47,10 @@ export async function runHandler({
     );
   });
   try {
-    const outcome = await Promise.race([stopped, callHandler(handler, envelope, own.signal)]);
+    const thrown: { cause?: unknown } = {};
+    const outcome = await Promise.race([stopped, callHandler(handler, envelope, own.signal, thrown)]);
     const durationMs = performance.now() - startedAt;
-    if (typeof outcome !== "string") return { exit: outcome, stdout: "", durationMs };
+    if (typeof outcome !== "string") return { exit: outcome, stdout: "", durationMs, ...thrown };
     return { exit: { kind: "exit", code: 0 }, stdout: outcome, durationMs };
   } finally {
     for (const end of ends) end();
@@ -59,6 +62,7 @@ async function callHandler(
   handler: FunctionEntry["handler"],
   envelope: Envelope,
   signal: AbortSignal,
+  thrown: { cause?: unknown },
 ): Promise<string | HookExit> {
   try {
     if (signal.aborted) return { kind: "failed", message: "the call was abandoned" };
@@ -76,6 +80,7 @@ async function callHandler(
     }
     return JSON.stringify(answer);
   } catch (error) {
+    thrown.cause = error;
     return {
       kind: "failed",
       message: `the handler threw: ${error instanceof Error ? error.message : String(error)}`,

@@ -2,6 +2,7 @@
 // with `recovered: true` in the envelope.
 
 import { runChain } from "../broker/chain.ts";
+import { createChainSession, settleBackground } from "../broker/chain-session.ts";
 import { chainDeadlineMs } from "../compiler/deadlines.ts";
 import type { CompiledEntry } from "../compiler/plan.ts";
 import { buildHookEnv } from "../exec/hook-env.ts";
@@ -48,7 +49,9 @@ export async function runExitChain({
   };
   // A hook of the dead supervisor may still run, under that one's marker.
   const marker = `${runId}.recovered`;
+  const session = createChainSession();
   const { steps } = await runChain({
+    session,
     event: "agent_exit",
     envelope,
     entries,
@@ -60,6 +63,7 @@ export async function runExitChain({
     checkFiles: listDifferences,
     onStep: () => {},
   });
+  await settleBackground(session);
   return steps.map(({ entryId, exit, failed, changed, notes, durationMs }) => ({
     id: entryId,
     exit,

@@ -54,6 +54,12 @@ export const ENVELOPE_SCHEMAS = {
   StopFailure: schemaFor("StopFailure", fromProvider),
   Notification: schemaFor("Notification", fromProvider),
   Interrupt: schemaFor("Interrupt", fromProvider),
+  PreModelCall: schemaFor("PreModelCall", { model_request: json, attempt: z.number().int().positive() }),
+  PostModelCall: schemaFor("PostModelCall", { model_response: json, attempt: z.number().int().positive() }),
+  ErrorOccurred: schemaFor("ErrorOccurred", {
+    error: z.looseObject({ name: z.string(), message: z.string() }),
+    attempt: z.number().int().positive(),
+  }),
   agent_prompt: schemaFor("agent_prompt", {
     provider: fromProvider.provider,
     prompt: z.string(),

@@ -10,7 +10,7 @@ export const PROVIDERS: readonly Provider[] = ["claude", "codex"];
  * - `observe`: waits only if context may be returned; never blocks.
  */
 export type EventRole = "gate" | "feedback" | "observe";
-export type VerdictField = "deny" | "allow" | "rewrite" | "context";
+export type VerdictField = "deny" | "allow" | "rewrite" | "context" | "retry";
 
 export interface ProviderEvent {
   /** The provider fires this event and this build renders it. */
@@ -27,9 +27,13 @@ export interface EventCapability {
   readonly subject?: "tool_name" | "source" | "reason" | "notification_type" | "agent_type" | "trigger";
   /** False: the provider is answered at once and the chain runs under its own deadline (docs/PROFILE.md, Who waits). */
   readonly awaited: boolean;
+  /** The envelope field that a rewrite replaces whole. */
+  readonly rewrites?: "tool_input" | "model_request";
   readonly ours?: boolean;
   readonly claude: ProviderEvent;
   readonly codex: ProviderEvent;
+  /** A program that runs its own model and tool loop (docs/HOST.md) fires it. */
+  readonly host: { readonly fires: boolean };
 }
 
 const yes: ProviderEvent = { fires: true };
@@ -43,6 +47,7 @@ export const EVENTS = {
     awaited: true,
     claude: yes,
     codex: yes,
+    host: yes,
   },
   SessionEnd: {
     role: "observe",
@@ -51,15 +56,25 @@ export const EVENTS = {
     awaited: false,
     claude: yes,
     codex: { fires: true, capSeconds: 3 },
+    host: yes,
   },
-  UserPromptSubmit: { role: "gate", accepts: ["deny", "context"], awaited: true, claude: yes, codex: yes },
+  UserPromptSubmit: {
+    role: "gate",
+    accepts: ["deny", "context"],
+    awaited: true,
+    claude: yes,
+    codex: yes,
+    host: yes,
+  },
   PreToolUse: {
     role: "gate",
     accepts: ["deny", "allow", "rewrite", "context"],
+    rewrites: "tool_input",
     subject: "tool_name",
     awaited: true,
     claude: yes,
     codex: yes,
+    host: yes,
   },
   PostToolUse: {
     role: "feedback",
@@ -68,6 +83,7 @@ export const EVENTS = {
     awaited: true,
     claude: yes,
     codex: yes,
+    host: yes,
   },
   PostToolUseFailure: {
     role: "feedback",
@@ -76,6 +92,7 @@ export const EVENTS = {
     awaited: true,
     claude: yes,
     codex: no,
+    host: yes,
   },
   // codex exec forces approval policy `never`, so its PermissionRequest hooks never fire (docs/providers/codex.md X-16).
   PermissionRequest: {
@@ -85,8 +102,9 @@ export const EVENTS = {
     awaited: true,
     claude: yes,
     codex: no,
+    host: yes,
   },
-  Stop: { role: "feedback", accepts: ["deny"], awaited: true, claude: yes, codex: yes },
+  Stop: { role: "feedback", accepts: ["deny"], awaited: true, claude: yes, codex: yes, host: yes },
   SubagentStart: {
     role: "observe",
     accepts: ["context"],
@@ -94,6 +112,7 @@ export const EVENTS = {
     awaited: true,
     claude: yes,
     codex: yes,
+    host: yes,
   },
   SubagentStop: {
     role: "feedback",
@@ -102,10 +121,27 @@ export const EVENTS = {
     awaited: true,
     claude: yes,
     codex: yes,
+    host: yes,
   },
-  PreCompact: { role: "observe", accepts: [], subject: "trigger", awaited: false, claude: yes, codex: yes },
-  PostCompact: { role: "observe", accepts: [], subject: "trigger", awaited: false, claude: yes, codex: yes },
-  StopFailure: { role: "observe", accepts: [], awaited: false, claude: yes, codex: no },
+  PreCompact: {
+    role: "observe",
+    accepts: [],
+    subject: "trigger",
+    awaited: false,
+    claude: yes,
+    codex: yes,
+    host: yes,
+  },
+  PostCompact: {
+    role: "observe",
+    accepts: [],
+    subject: "trigger",
+    awaited: false,
+    claude: yes,
+    codex: yes,
+    host: yes,
+  },
+  StopFailure: { role: "observe", accepts: [], awaited: false, claude: yes, codex: no, host: no },
   Notification: {
     role: "observe",
     accepts: [],
@@ -113,6 +149,7 @@ export const EVENTS = {
     awaited: false,
     claude: yes,
     codex: no,
+    host: yes,
   },
   Interrupt: {
     role: "observe",
@@ -120,6 +157,7 @@ export const EVENTS = {
     awaited: false,
     claude: no,
     codex: { fires: true, capSeconds: 3 },
+    host: no,
   },
   agent_prompt: {
     role: "gate",
@@ -128,8 +166,27 @@ export const EVENTS = {
     ours: true,
     claude: yes,
     codex: yes,
+    host: no,
   },
-  agent_exit: { role: "observe", accepts: [], awaited: true, ours: true, claude: yes, codex: yes },
+  agent_exit: { role: "observe", accepts: [], awaited: true, ours: true, claude: yes, codex: yes, host: no },
+  PreModelCall: {
+    role: "gate",
+    accepts: ["deny", "rewrite", "context"],
+    rewrites: "model_request",
+    awaited: true,
+    claude: no,
+    codex: no,
+    host: yes,
+  },
+  PostModelCall: {
+    role: "feedback",
+    accepts: ["deny", "context"],
+    awaited: true,
+    claude: no,
+    codex: no,
+    host: yes,
+  },
+  ErrorOccurred: { role: "observe", accepts: ["retry"], awaited: true, claude: no, codex: no, host: yes },
 } as const satisfies Record<string, EventCapability>;
 
 export type EventName = keyof typeof EVENTS;

@@ -49,14 +49,16 @@ function interpretFailure(
   stdout: string,
   stderr: string,
   { role }: EventCapability,
-  { onFailure }: InterpretPolicy,
+  { onFailure, closesFeedback = false }: InterpretPolicy,
 ): Interpretation {
   const what = describeExit(exit);
   const said = [quote("stderr", stderr), quote("stdout", stdout)].filter((part) => part !== "").join("; ");
   const detail = said === "" ? what : `${what}: ${said}`;
   const code: NoteCode = exit.kind === "timeout" ? "hook_timeout" : "hook_failed";
   // A late gate denies whatever the entry says: that is the profile's own rule (Dv1-4), not Bridle's stricter default.
-  const denies = role === "gate" && (exit.kind === "timeout" || onFailure === "closed");
+  const denies =
+    (role === "gate" && (exit.kind === "timeout" || onFailure === "closed")) ||
+    (role === "feedback" && closesFeedback);
   return failure(denies, role === "gate", { code, detail }, `the guard did not answer: ${detail}`);
 }
 
@@ -64,6 +66,13 @@ function failure(denies: boolean, isGate: boolean, note: Note, reason: string): 
   if (denies) return { verdict: { decision: "deny", reason }, notes: [note], failed: true };
   const notes: Note[] = isGate ? [note, { code: "admitted_on_failure", detail: "on_failure: open" }] : [note];
   return { verdict: { decision: "none" }, notes, failed: true };
+}
+
+function failsClosed(
+  { role }: EventCapability,
+  { onFailure, closesFeedback = false }: InterpretPolicy,
+): boolean {
+  return (role === "gate" && onFailure === "closed") || (role === "feedback" && closesFeedback);
 }
 
 function interpretOutput(
@@ -74,7 +83,7 @@ function interpretOutput(
 ): Interpretation {
   const text = stdout.replace(/^\uFEFF/, "").trim();
   const isGate = capability.role === "gate";
-  const failClosed = isGate && policy.onFailure === "closed";
+  const failClosed = failsClosed(capability, policy);
   if (policy.stdoutTruncated === true) {
     const note: Note = { code: "output_truncated", detail: quote("stdout", text) };
     return failure(
@@ -119,12 +128,15 @@ function interpretAnswer(
     event === "PreToolUse"
       ? decideTool(answer, specific, notes)
       : decideElsewhere(answer, event, specific, notes);
+  if (decided.kind === "ask") {
+    const reason = `the guard asks for approval and nobody is there to answer: ${decided.asked}`;
+    return { ...deny(reason, capability, notes), asked: decided.asked };
+  }
   if (decided.kind === "deny") return deny(decided.reason, capability, notes);
   if (decided.kind === "misplaced") {
     const note: Note = { code: "misplaced_decision", detail: decided.detail };
-    const failClosed = capability.role === "gate" && policy.onFailure === "closed";
     const outcome = failure(
-      failClosed,
+      failsClosed(capability, policy),
       capability.role === "gate",
       note,
       `the guard's decision is not where the profile reads it: ${note.detail}`,
@@ -137,6 +149,7 @@ function interpretAnswer(
 type Decided =
   | { kind: "none" | "allow" }
   | { kind: "deny"; reason: string }
+  | { kind: "ask"; asked: string }
   | { kind: "misplaced"; detail: string };
 
 function asMisplaced(detail: string | undefined): Decided | undefined {
@@ -154,8 +167,7 @@ function decideTool(answer: JsonObject, specific: JsonObject, notes: Note[]): De
       return { kind: "deny", reason: reasonOf(specific.permissionDecisionReason, answer.reason) };
     if (value === "ask") {
       notes.push({ code: "ask_denied", detail: "ask" });
-      const asked = reasonOf(specific.permissionDecisionReason);
-      return { kind: "deny", reason: `the guard asks for approval and nobody is there to answer: ${asked}` };
+      return { kind: "ask", asked: reasonOf(specific.permissionDecisionReason) };
     }
     if (value !== "allow") return unknownDecision("permissionDecision", value, notes);
     return misplaced ?? { kind: "allow" };
@@ -232,6 +244,8 @@ function admit(
       return { verdict, notes, failed: false };
     }
   }
+  if (accepted("retry") && specific.retry === true)
+    return { verdict: { decision: "none", ...withContext, retry: true }, notes, failed: false };
   const granted = isAllowed && grants && accepted("allow") && role === "gate";
   return { verdict: { decision: granted ? "allow" : "none", ...withContext }, notes, failed: false };
 }

@@ -4,10 +4,10 @@ import type { Json, JsonObject } from "../json.ts";
 
 export type Verdict =
   /** No decision: the provider's own rules decide. */
-  | { readonly decision: "none"; readonly context?: string }
+  | { readonly decision: "none"; readonly context?: string; readonly retry?: true }
   /** Only from an entry with `grants: true` (Dv1-6). */
   | { readonly decision: "allow"; readonly context?: string }
-  /** Replaces `tool_input` whole. `grants` as on allow. */
+  /** Replaces the input whole. `grants` as on allow. */
   | {
       readonly decision: "rewrite";
       readonly updatedInput: JsonObject;
@@ -51,11 +51,15 @@ export interface Interpretation {
   readonly notes: readonly Note[];
   /** True when the verdict is a failure's consequence and not the guard's own word. */
   readonly failed: boolean;
+  /** The guard said `ask`; its own words. The verdict denies: whoever can ask somebody may lift that. */
+  readonly asked?: string;
 }
 
 export interface EntryPolicy {
   readonly onFailure: "closed" | "open";
   readonly grants: boolean;
+  /** A failure on a feedback event blocks too. @default false */
+  readonly closesFeedback?: boolean;
 }
 
 export type { Json };

@@ -59,6 +59,8 @@ export type ReceiptLine =
       readonly duration_ms: number;
       /** Processes the hook left behind; they were ended, and what they would have said is lost. */
       readonly leftovers: number;
+      /** Nothing waited for it. */
+      readonly background?: true;
       readonly notes: readonly Note[];
     }
   | {

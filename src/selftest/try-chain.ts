@@ -6,6 +6,7 @@ import { mkdtemp, realpath, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type ChainResult, runChain } from "../broker/chain.ts";
+import { createChainSession, settleBackground } from "../broker/chain-session.ts";
 import { chainDeadlineMs } from "../compiler/deadlines.ts";
 import type { CompiledEntry } from "../compiler/plan.ts";
 import { bindCommand } from "../exec/bind-command.ts";
@@ -31,6 +32,7 @@ export async function tryChain(
 ): Promise<ChainResult> {
   const runDirectory = await realpath(await mkdtemp(join(tmpdir(), "bridle-try-")));
   const marker = `try-${randomUUID()}`;
+  const session = createChainSession();
   try {
     const bound = entries.map((entry) => bindCommand(entry, { env, runDirectory }));
     return await runChain({
@@ -47,12 +49,14 @@ export async function tryChain(
         marker,
       }),
       marker,
+      session,
       signal,
       deadlineMs: chainDeadlineMs(bound),
       checkFiles: listDifferences,
       onStep: () => {},
     });
   } finally {
+    await settleBackground(session);
     await rm(runDirectory, { recursive: true, force: true });
   }
 }

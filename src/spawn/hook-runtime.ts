@@ -2,6 +2,7 @@
 
 import type { BrokerAnswer, BrokerCall } from "../broker/broker.ts";
 import { type ChainStep, runChain } from "../broker/chain.ts";
+import { createChainSession, settleBackground } from "../broker/chain-session.ts";
 import { chainDeadlineMs } from "../compiler/deadlines.ts";
 import type { CompiledEntry, HookPlan } from "../compiler/plan.ts";
 import { bindCommand } from "../exec/bind-command.ts";
@@ -66,6 +67,7 @@ export function createHookRuntime(options: HookRuntimeOptions): HookRuntime {
   const place = () => ({ env: options.env, runDirectory: options.runDirectory() });
   const acknowledged = new Set<Promise<unknown>>();
   const ledger = createCallLedger();
+  const session = createChainSession();
   let isPromptDenied = false;
   let stopBlocks = 0;
 
@@ -83,6 +85,7 @@ export function createHookRuntime(options: HookRuntimeOptions): HookRuntime {
       exit: describeExit(step.exit),
       duration_ms: Math.round(step.durationMs),
       leftovers: step.leftovers,
+      ...(step.background ? { background: true as const } : {}),
       notes: step.notes,
     });
     if (step.changed) onUnenforced(`command_changed: a file of ${step.entryId} is not the one compiled`);
@@ -115,10 +118,11 @@ export function createHookRuntime(options: HookRuntimeOptions): HookRuntime {
       hookEnv,
       marker,
       signal: call.signal,
+      session,
       deadlineMs: chainDeadlineMs(entries),
       checkFiles: listDifferences,
       onStep: (step) => {
-        if (step.matched) matched.push(step.entryId);
+        if (step.matched && !step.background) matched.push(step.entryId);
         noteStep(event, call.id, step);
       },
     });
@@ -211,6 +215,7 @@ export function createHookRuntime(options: HookRuntimeOptions): HookRuntime {
     runOwn: (event, envelope, signal) => decide(event, envelope, { id: 0, signal }),
     async settle() {
       while (acknowledged.size > 0) await Promise.all(acknowledged);
+      await settleBackground(session);
     },
   };
 }

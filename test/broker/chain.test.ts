@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { type ChainOptions, type ChainStep, runChain } from "../../src/broker/chain.ts";
+import { createChainSession } from "../../src/broker/chain-session.ts";
 import type { CompiledCommand, CompiledEntry, CompiledFunction } from "../../src/compiler/plan.ts";
 import type { JsonObject } from "../../src/json.ts";
 import type { Envelope } from "../../src/profile/envelope-types.ts";
@@ -61,6 +62,7 @@ function fn(
 
 const chain = (entries: CompiledEntry[], overrides: Partial<ChainOptions> = {}) =>
   runChain({
+    session: createChainSession(),
     event: "PreToolUse",
     envelope: envelope(overrides.event),
     entries,
