@@ -97,7 +97,7 @@ let markers = 0;
 /** Throws `HookExecutionError` alone, for an entry that wants its failures thrown. */
 export async function runChain(options: ChainOptions): Promise<ChainResult> {
   const { event, entries, session, signal, deadlineMs, onStep } = options;
-  const endsAt = performance.now() + deadlineMs;
+  let endsAt = performance.now() + deadlineMs;
   const steps: ChainStep[] = [];
   const fold = createVerdictFold(options.envelope, options.describe);
   const repeats = entries.length > 1 ? createRepeats() : undefined;
@@ -112,7 +112,9 @@ export async function runChain(options: ChainOptions): Promise<ChainResult> {
       continue;
     }
     const answered = matched ? await runEntry(entry, envelope, endsAt, options) : undefined;
-    const { outcome, asked } = await settleQuestion(entry, envelope, answered, options);
+    const { outcome, asked, waitedMs = 0 } = await settleQuestion(entry, envelope, answered, options);
+    // A person's time is not the hooks'.
+    endsAt += waitedMs;
     const step = describeStep(entry, envelope, outcome, asked);
     steps.push(step);
     onStep(step);
@@ -205,10 +207,11 @@ async function settleQuestion(
   envelope: Envelope,
   outcome: Outcome | undefined,
   { approve }: ChainOptions,
-): Promise<{ outcome: Outcome | undefined; asked?: ChainStep["asked"] }> {
+): Promise<{ outcome: Outcome | undefined; asked?: ChainStep["asked"]; waitedMs?: number }> {
   const reason = outcome?.asked;
   if (outcome === undefined || reason === undefined) return { outcome };
   if (approve === undefined) return { outcome, asked: "nobody_there" };
+  const askedAt = performance.now();
   let isApproved = false;
   let why = "the guard asked for approval and it was refused";
   try {
@@ -216,13 +219,13 @@ async function settleQuestion(
   } catch (error) {
     why = `the guard asked for approval and none came: ${error instanceof Error ? error.message : String(error)}`;
   }
-  if (!isApproved)
-    return {
-      outcome: { ...outcome, verdict: { decision: "deny", reason: `${why}: ${reason}` } },
-      asked: "refused",
-    };
+  const waitedMs = performance.now() - askedAt;
+  if (!isApproved) {
+    const verdict: Verdict = { decision: "deny", reason: `${why}: ${reason}` };
+    return { outcome: { ...outcome, verdict }, asked: "refused", waitedMs };
+  }
   const notes = outcome.notes.filter(({ code }) => code !== "ask_denied");
-  return { outcome: { ...outcome, verdict: NO_DECISION, notes }, asked: "approved" };
+  return { outcome: { ...outcome, verdict: NO_DECISION, notes }, asked: "approved", waitedMs };
 }
 
 async function runEntry(

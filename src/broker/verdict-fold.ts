@@ -24,6 +24,7 @@ export function createVerdictFold(original: Envelope, describe: DescribeCall = d
   let allowed = false;
   let everyGrants = true;
   let retry = false;
+  let suppress = false;
   const contexts: string[] = [];
   return {
     add(verdict) {
@@ -33,6 +34,7 @@ export function createVerdictFold(original: Envelope, describe: DescribeCall = d
         return;
       }
       if (verdict.context !== undefined && verdict.context !== "") contexts.push(verdict.context);
+      if (verdict.suppress === true) suppress = true;
       if (verdict.decision === "allow") allowed = true;
       if (verdict.decision === "none" && verdict.retry === true) retry = true;
       if (verdict.decision !== "rewrite") return;
@@ -49,7 +51,10 @@ export function createVerdictFold(original: Envelope, describe: DescribeCall = d
     },
     get verdict(): Verdict {
       if (deny !== undefined) return deny;
-      const context = contexts.length === 0 ? {} : { context: contexts.join("\n\n") };
+      const context = {
+        ...(contexts.length === 0 ? {} : { context: contexts.join("\n\n") }),
+        ...(suppress ? { suppress: true as const } : {}),
+      };
       if (rewrite !== undefined) {
         return { decision: "rewrite", updatedInput: rewrite.updatedInput, grants: everyGrants, ...context };
       }

@@ -189,6 +189,13 @@ export const EVENTS = {
   ErrorOccurred: { role: "observe", accepts: ["retry"], awaited: true, claude: no, codex: no, host: yes },
 } as const satisfies Record<string, EventCapability>;
 
+/** Which events block is code: nobody changes it at run time. */
+for (const capability of Object.values(EVENTS)) {
+  Object.freeze(capability.accepts);
+  Object.freeze(capability);
+}
+Object.freeze(EVENTS);
+
 export type EventName = keyof typeof EVENTS;
 
 /**

@@ -222,7 +222,10 @@ function admit(
   const accepted = (field: VerdictField) => accepts.includes(field);
   const context = contextOf(answer, specific);
   if (context !== undefined && !accepted("context")) notes.push(ignored(`additionalContext on ${event}`));
-  const withContext = context !== undefined && accepted("context") ? { context } : {};
+  const withContext = {
+    ...(context !== undefined && accepted("context") ? { context } : {}),
+    ...(answer.suppressOutput === true ? { suppress: true as const } : {}),
+  };
   if (isAllowed && !grants) notes.push({ code: "allow_not_granted", detail: "allow" });
 
   const rewriteAt = [specific, answer].find((place) => Object.hasOwn(place, "updatedInput"));

@@ -40,19 +40,29 @@ const CODEX_KINDS: Readonly<Record<string, ToolKind>> = {
   web_search: "web",
 };
 
+const KINDS = [
+  ["claude", CLAUDE_KINDS],
+  ["codex", CODEX_KINDS],
+] as const;
+
 const PATH_FIELDS = ["file_path", "path", "notebook_path"] as const;
 const PATCH_PATH = /^\*\*\* (?:Add File|Update File|Delete File|Move to): (.+?)\r?$/gm;
 
-export function toolKind(toolName: string, provider: Provider): ToolKind {
+/** Without a provider the tool is a program's own, and either agent's name for it tells. */
+export function toolKind(toolName: string, provider: Provider | undefined): ToolKind {
   if (toolName.startsWith("mcp__")) return "mcp";
-  const known = provider === "claude" ? CLAUDE_KINDS : CODEX_KINDS;
-  if (Object.hasOwn(known, toolName)) return known[toolName] as ToolKind;
+  for (const [agent, known] of KINDS)
+    if ((provider ?? agent) === agent && Object.hasOwn(known, toolName)) return known[toolName] as ToolKind;
   // codex joins a namespace and a name without a separator (docs/providers/codex.md): `collaborationspawn_agent`.
   if (provider === "codex" && /(?:spawn|wait|close|resume)_agent$/.test(toolName)) return "agent";
   return "other";
 }
 
-export function describeTool(toolName: string, toolInput: Json, provider: Provider): ToolDescription {
+export function describeTool(
+  toolName: string,
+  toolInput: Json,
+  provider: Provider | undefined,
+): ToolDescription {
   const named = toolKind(toolName, provider);
   const input = isJsonObject(toolInput) ? toolInput : {};
   // A tool nobody has told us of that takes a command runs it: a shell guard must be asked.

@@ -2,17 +2,19 @@
 
 import type { Json, JsonObject } from "../json.ts";
 
+/** `suppress`: what comes of the action is for the model alone; only a program with its own loop can heed it. */
 export type Verdict =
   /** No decision: the provider's own rules decide. */
-  | { readonly decision: "none"; readonly context?: string; readonly retry?: true }
+  | { readonly decision: "none"; readonly context?: string; readonly retry?: true; readonly suppress?: true }
   /** Only from an entry with `grants: true` (Dv1-6). */
-  | { readonly decision: "allow"; readonly context?: string }
+  | { readonly decision: "allow"; readonly context?: string; readonly suppress?: true }
   /** Replaces the input whole. `grants` as on allow. */
   | {
       readonly decision: "rewrite";
       readonly updatedInput: JsonObject;
       readonly grants: boolean;
       readonly context?: string;
+      readonly suppress?: true;
     }
   /** Gate: the action does not happen. Feedback events: the reason goes to the model (`Stop`: the model goes on). */
   | { readonly decision: "deny"; readonly reason: string };

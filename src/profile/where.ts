@@ -12,3 +12,8 @@ export type Where = { readonly [field: string]: Json };
 export function holds(_where: Where, _envelope: JsonObject): boolean {
   throw new Error("not written yet");
 }
+
+/** Says why `where` cannot be used, or undefined when it can. */
+export function whereProblem(_where: unknown): string | undefined {
+  return undefined;
+}

@@ -1,0 +1,308 @@
+// createHookHost: hooks for a program that runs its own model and tool loop, decided by the same chain as those of a spawned agent.
+
+import { randomUUID } from "node:crypto";
+import type { CompiledEntry } from "../compiler/plan.ts";
+import { AgentHooksRefused, type Issue, refuseIfAny } from "../errors.ts";
+import { missingReferences } from "../exec/bind-command.ts";
+import type { JsonObject } from "../json.ts";
+import type { EventName } from "../profile/events.ts";
+import type { Verdict } from "../profile/verdict.ts";
+import { secretsOfEntries } from "../redaction/declared-secrets.ts";
+import { createRedactor } from "../redaction/redactor.ts";
+import { checkHostHook, compareOrder, type HostHook, type OrderedEntry } from "./host-hook.ts";
+import { hostPlanOf } from "./host-hooks.ts";
+import { checkHostOptions, DEFAULT_MAX_RETRIES, type HostFault, type HostOptions } from "./host-options.ts";
+import type { FailureMode } from "./receipt.ts";
+import { createHostReceipts } from "./receipt-writer.ts";
+import { createHostRuntime, failureModeOf, type HostSession, NEVER } from "./runtime.ts";
+import { copyJson } from "./tool-input.ts";
+import { createHostTools, type HostTools } from "./tools.ts";
+import { consumeOrigin, type Ingress, mintOrigin, type Origin, type PromptVerdict } from "./turn-origin.ts";
+import {
+  type ModelSeam,
+  type ModelTurn,
+  type WrapModelOptions,
+  type WrappedModel,
+  wrapModelCall,
+} from "./wrap-model.ts";
+
+/** More consecutive `Stop` blocks than this are not passed on (Dv1-10). */
+export const STOP_BLOCK_LIMIT = 8;
+
+/** Of an event that is about no tool and no model call. */
+export interface EventContext {
+  /** @default the host's own */
+  readonly sessionId?: string;
+  readonly agentId?: string;
+  readonly agentType?: string;
+  readonly signal?: AbortSignal;
+}
+
+export interface HostVerdict {
+  /** `deny` on `Stop` and `SubagentStop`: the agent is to go on, for `reason`. */
+  readonly decision: "none" | "deny";
+  readonly reason?: string;
+  /** For the model. */
+  readonly context?: string;
+  readonly suppressed: boolean;
+  /** `Stop` alone: a hook blocked more than 8 times in a row, and is not heeded any more. */
+  readonly isLoop?: true;
+}
+
+export interface HostHookDescription {
+  readonly id: string;
+  readonly event: EventName;
+  readonly type: CompiledEntry["type"];
+  readonly matcher?: string;
+  readonly priority: number;
+  readonly failureMode: FailureMode;
+  readonly timeoutMs: number;
+}
+
+export interface HookHost {
+  readonly runId: string;
+  readonly sessionId: string;
+  readonly enabled: boolean;
+  readonly tools: HostTools;
+  /** Hooks of each event in the order in which they run. */
+  describe(): readonly HostHookDescription[];
+  /** A way in for a turn. A settled origin is handed on as it is; where nobody has settled it, a user began the turn, and a token is minted. */
+  ingress(ingress: Ingress): Origin;
+  wrapModel<Request, Response>(
+    call: (request: Request, turn: ModelTurn) => Response | Promise<Response>,
+    options?: WrapModelOptions<Request>,
+  ): WrappedModel<Request, Response>;
+  /** For loops that do not use `wrapModel`: to be called before every model call. Announces the prompt of a turn once. */
+  runUserPromptSubmit(
+    origin: Origin,
+    context?: EventContext & { readonly model?: string },
+  ): Promise<HostVerdict>;
+  /** Its context is given with the next model call too. */
+  runSessionStart(fields: { readonly source: string }, context?: EventContext): Promise<HostVerdict>;
+  /** Waits for the session's hooks in the background, and forgets the session. */
+  runSessionEnd(fields: { readonly reason: string }, context?: EventContext): Promise<HostVerdict>;
+  runStop(fields?: JsonObject, context?: EventContext): Promise<HostVerdict>;
+  runSubagentStart(fields: { readonly agent_type: string }, context?: EventContext): Promise<HostVerdict>;
+  runSubagentStop(fields: { readonly agent_type: string }, context?: EventContext): Promise<HostVerdict>;
+  runPreCompact(fields: { readonly trigger: string }, context?: EventContext): Promise<HostVerdict>;
+  runPostCompact(fields: { readonly trigger: string }, context?: EventContext): Promise<HostVerdict>;
+  runNotification(
+    fields: { readonly notification_type: string; readonly message?: string },
+    context?: EventContext,
+  ): Promise<HostVerdict>;
+  /**
+   * Waits for hooks in the background and for receipts.
+   * @throws Error the first error of the receipt store, when it had one
+   */
+  close(): Promise<void>;
+}
+
+/**
+ * @throws AgentHooksRefused with every issue found: `option_invalid`, `token_forged`, `event_unknown`, `event_unsupported`,
+ * `matcher_invalid`, `declaration_invalid`, `placeholder_unset`.
+ * @example
+ * const host = createHookHost({ hooks: await compileHostHooks(declaration, { cwd }), receipts: createJsonlStore({ path }) });
+ * host.tools.register({ name: "Bash", kind: "shell", run: ({ command }) => run(command) });
+ * const outcome = await host.tools.invoke("Bash", { command: "rm -rf /" });
+ */
+export function createHookHost(options: HostOptions = {}): HookHost {
+  refuseIfAny(checkHostOptions(options));
+  const { env = process.env, runId = randomUUID(), sessionId = randomUUID(), enabled = true } = options;
+  const { ownerId = runId, scope, inner = {}, permission = {} } = options;
+  const plan = options.hooks === undefined ? undefined : hostPlanOf(options.hooks);
+  const ordered = orderHooks(plan?.entries ?? [], options.inProcess ?? [], env);
+  const entries = ordered.map(({ entry }) => entry);
+  const cwd = options.cwd ?? plan?.projectRoot ?? process.cwd();
+  const redactor = createRedactor({
+    env,
+    values: [...(options.secrets ?? []), ...secretsOfEntries(entries, env)],
+  });
+  const tell = (fault: HostFault) => {
+    const told = { ...fault, detail: redactor.text(fault.detail) };
+    if (options.onFault !== undefined) options.onFault(told);
+    else process.emitWarning(`${told.kind}: ${told.detail}`, { type: "BridleHostFault" });
+  };
+  const receipts = createHostReceipts(options.receipts, redactor, (error) =>
+    tell({ kind: "receipts_failed", detail: error.message }),
+  );
+  const registeredAt = new Date().toISOString();
+  for (const { entry, priority } of ordered)
+    receipts.register({
+      id: entry.id,
+      owner_id: ownerId,
+      ...(scope === undefined ? {} : { scope }),
+      event: entry.event,
+      type: entry.type,
+      name: nameOf(entry),
+      ...(entry.matcher === undefined ? {} : { matcher: entry.matcher }),
+      priority,
+      failure_mode: failureModeOf(entry),
+      registered_at: registeredAt,
+    });
+  const runtime = createHostRuntime({
+    entries,
+    isEnabled: enabled,
+    runId,
+    ownerId,
+    scope,
+    cwd,
+    projectRoot: plan?.projectRoot ?? cwd,
+    hookPath: plan?.hookPath ?? env.PATH ?? "",
+    env,
+    receipts,
+    onChanged: (detail) => tell({ kind: "command_changed", detail }),
+  });
+  const tools = createHostTools({
+    runtime,
+    sessionId,
+    cwd,
+    inner: { pre: inner.pre ?? [], post: inner.post ?? [] },
+    securityPre: options.securityPre,
+    permission,
+  });
+  const owner = {};
+  const seam: ModelSeam = {
+    runtime,
+    sessionId,
+    maxRetries: options.maxRetries ?? DEFAULT_MAX_RETRIES,
+    redactor,
+    consume: (origin, { session, model, signal }) =>
+      consumeOrigin(owner, origin, async (fields) =>
+        toPromptVerdict(
+          await runtime.fire("UserPromptSubmit", {
+            session,
+            signal,
+            fields: { ...fields, ...(model === undefined ? {} : { model }) },
+          }),
+        ),
+      ),
+  };
+  const tellUndelivered = (contexts: readonly string[]) => {
+    if (contexts.length > 0)
+      tell({ kind: "context_undelivered", detail: `${contexts.length} contexts of hooks reached no model` });
+  };
+  const fire = async (event: EventName, fields: object, context: EventContext = {}): Promise<HostVerdict> => {
+    if (!runtime.hears(event)) return NOTHING;
+    const { agentId, agentType, signal } = context;
+    const verdict = await runtime.fire(event, {
+      session: runtime.session(context.sessionId ?? sessionId),
+      signal,
+      fields: {
+        ...(copyJson(fields, event) as JsonObject),
+        ...(agentId === undefined ? {} : { agent_id: agentId }),
+        ...(agentType === undefined ? {} : { agent_type: agentType }),
+      },
+    });
+    return toHostVerdict(verdict);
+  };
+
+  return {
+    runId,
+    sessionId,
+    enabled,
+    tools,
+    describe: () =>
+      ordered.map(({ entry, priority }) => ({
+        id: entry.id,
+        event: entry.event,
+        type: entry.type,
+        ...(entry.matcher === undefined ? {} : { matcher: entry.matcher }),
+        priority,
+        failureMode: failureModeOf(entry),
+        timeoutMs: entry.timeoutMs,
+      })),
+    ingress: (ingress) => mintOrigin(owner, ingress),
+    wrapModel: (call, wrapOptions = {}) => wrapModelCall(seam, call, wrapOptions),
+    async runUserPromptSubmit(origin, context = {}) {
+      const session = runtime.session(context.sessionId ?? sessionId);
+      const { model, signal = NEVER } = context;
+      return toHostVerdict(await seam.consume(origin, { session, model, signal }));
+    },
+    async runSessionStart(fields, context = {}) {
+      const verdict = await fire("SessionStart", fields, context);
+      if (verdict.context !== undefined)
+        runtime.session(context.sessionId ?? sessionId).contexts.push(verdict.context);
+      return verdict;
+    },
+    async runSessionEnd(fields, context = {}) {
+      const verdict = await fire("SessionEnd", fields, context);
+      tellUndelivered(await runtime.endSession(context.sessionId ?? sessionId));
+      return verdict;
+    },
+    async runStop(fields = {}, context = {}) {
+      const session = runtime.session(context.sessionId ?? sessionId);
+      const verdict = await fire("Stop", { stop_hook_active: session.stopBlocks > 0, ...fields }, context);
+      return watchLoop(session, verdict);
+    },
+    runSubagentStart: (fields, context) => fire("SubagentStart", fields, context),
+    runSubagentStop: (fields, context) => fire("SubagentStop", fields, context),
+    runPreCompact: (fields, context) => fire("PreCompact", fields, context),
+    runPostCompact: (fields, context) => fire("PostCompact", fields, context),
+    runNotification: (fields, context) => fire("Notification", fields, context),
+    async close() {
+      tellUndelivered(await runtime.close());
+      const failure = await receipts.close();
+      if (failure !== undefined) throw failure;
+    },
+  };
+}
+
+const NOTHING: HostVerdict = Object.freeze({ decision: "none", suppressed: false });
+
+/** A loop of its own making must end some time: what a hook says after 8 blocks is told and not heeded. */
+function watchLoop(session: HostSession, verdict: HostVerdict): HostVerdict {
+  session.stopBlocks = verdict.decision === "deny" ? session.stopBlocks + 1 : 0;
+  if (session.stopBlocks <= STOP_BLOCK_LIMIT) return verdict;
+  return { ...verdict, decision: "none", isLoop: true };
+}
+
+function orderHooks(
+  declared: readonly CompiledEntry[],
+  inProcess: readonly HostHook[],
+  env: NodeJS.ProcessEnv,
+): readonly OrderedEntry<CompiledEntry>[] {
+  const issues: Issue[] = [];
+  const ordered: OrderedEntry<CompiledEntry>[] = declared.map((entry, order) => ({
+    entry,
+    priority: 0,
+    order,
+  }));
+  for (const entry of declared) {
+    const missing = missingReferences(entry, env);
+    if (missing.length === 0) continue;
+    const message = `it names ${missing.join(", ")}, which is not set`;
+    issues.push({ code: "placeholder_unset", path: entry.id, message, hint: "set it, or pass env" });
+  }
+  const ids = new Set(declared.map(({ id }) => id));
+  inProcess.forEach((hook, index) => {
+    const entry = checkHostHook(hook, index);
+    if (!("id" in entry)) {
+      issues.push(...entry);
+      return;
+    }
+    if (ids.has(entry.id)) {
+      const message = `another hook is named ${JSON.stringify(entry.id)}`;
+      issues.push({ code: "declaration_invalid", path: `inProcess[${index}].id`, message, hint: "" });
+    }
+    ids.add(entry.id);
+    ordered.push({ entry, priority: hook.priority ?? 0, order: declared.length + index });
+  });
+  if (issues.length > 0) throw new AgentHooksRefused(issues);
+  return ordered.toSorted(compareOrder);
+}
+
+function nameOf(entry: CompiledEntry): string {
+  return entry.type === "command" ? (entry.argv[0] ?? "") : entry.name;
+}
+
+function toPromptVerdict(verdict: Verdict): PromptVerdict {
+  if (verdict.decision === "deny") return verdict;
+  return { decision: "none", ...(verdict.context === undefined ? {} : { context: verdict.context }) };
+}
+
+function toHostVerdict(verdict: Verdict | PromptVerdict): HostVerdict {
+  if (verdict.decision === "deny") return { decision: "deny", reason: verdict.reason, suppressed: false };
+  const suppressed = "suppress" in verdict && verdict.suppress === true;
+  const { context } = verdict;
+  return { decision: "none", suppressed, ...(context === undefined ? {} : { context }) };
+}

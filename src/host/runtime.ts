@@ -1,0 +1,189 @@
+// Fires one event of a host: the envelope, the chain, the receipts. Knows sessions, and nothing of tools and models.
+
+import { setMaxListeners } from "node:events";
+import { mkdtemp, realpath, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type ChainStep, type Question, runChain } from "../broker/chain.ts";
+import { type ChainSession, createChainSession, settleBackground } from "../broker/chain-session.ts";
+import type { DescribeCall } from "../broker/verdict-fold.ts";
+import { chainDeadlineMs } from "../compiler/deadlines.ts";
+import { RUN_DIR } from "../compiler/placeholders.ts";
+import type { CompiledEntry } from "../compiler/plan.ts";
+import { bindCommand } from "../exec/bind-command.ts";
+import { buildHookEnv } from "../exec/hook-env.ts";
+import type { JsonObject } from "../json.ts";
+import { type Envelope, PROFILE_VERSION } from "../profile/envelope-types.ts";
+import type { EventName } from "../profile/events.ts";
+import type { Verdict } from "../profile/verdict.ts";
+import { listDifferences } from "../trust/identity.ts";
+import type { FailureMode } from "./receipt.ts";
+import type { HostReceipts } from "./receipt-writer.ts";
+
+export interface HostSession {
+  readonly id: string;
+  readonly chain: ChainSession;
+  /** What the next model call is to be told. */
+  readonly contexts: string[];
+  /** `Stop` blocks in a row. */
+  stopBlocks: number;
+}
+
+/** One firing of an event. */
+export interface Firing {
+  readonly session: HostSession;
+  readonly fields: JsonObject;
+  readonly cwd?: string | undefined;
+  readonly signal?: AbortSignal | undefined;
+  readonly approve?: ((question: Question) => Promise<boolean>) | undefined;
+  readonly describe?: DescribeCall | undefined;
+}
+
+export interface HostRuntimeOptions {
+  /** In the order in which they run, all events. */
+  readonly entries: readonly CompiledEntry[];
+  readonly isEnabled: boolean;
+  readonly runId: string;
+  readonly ownerId: string;
+  readonly scope: string | undefined;
+  readonly cwd: string;
+  readonly projectRoot: string;
+  readonly hookPath: string;
+  readonly env: NodeJS.ProcessEnv;
+  readonly receipts: HostReceipts;
+  readonly onChanged: (detail: string) => void;
+}
+
+export interface HostRuntime {
+  /** True when firing the event could do anything. */
+  hears(event: EventName): boolean;
+  /** Throws `HookExecutionError` alone. */
+  fire(event: EventName, firing: Firing): Promise<Verdict>;
+  session(id: string): HostSession;
+  /** Waits for the session's hooks in the background and forgets it. Returns contexts that nobody was told. */
+  endSession(id: string): Promise<readonly string[]>;
+  /** Ends every session, and removes what was made for hooks. */
+  close(): Promise<readonly string[]>;
+}
+
+/** Of calls that nobody can abandon. */
+export const NEVER: AbortSignal = new AbortController().signal;
+setMaxListeners(0, NEVER);
+
+const NOTHING: Verdict = Object.freeze({ decision: "none" });
+
+export function createHostRuntime(options: HostRuntimeOptions): HostRuntime {
+  const { isEnabled, runId, ownerId, scope, env, receipts } = options;
+  const byEvent = new Map<EventName, CompiledEntry[]>();
+  for (const entry of isEnabled ? options.entries : [])
+    byEvent.set(entry.event, [...(byEvent.get(entry.event) ?? []), entry]);
+  const known = new Map(options.entries.map((entry) => [entry.id, entry]));
+  const sessions = new Map<string, HostSession>();
+  const hookEnv = buildHookEnv({
+    hookPath: options.hookPath,
+    base: env,
+    projectDir: options.projectRoot,
+    runId,
+    entryEnv: {},
+    marker: runId,
+  });
+  const needsRunDirectory = options.entries.some(
+    (entry) => entry.type === "command" && entry.argv.some((word) => word.includes(`{${RUN_DIR}}`)),
+  );
+  let runDirectory: Promise<string> | undefined;
+  let bound: Promise<void> | undefined;
+  let calls = 0;
+
+  /** Once, before the first chain: what only a run knows is put into the commands. */
+  const bindAll = async () => {
+    if (needsRunDirectory)
+      runDirectory = mkdtemp(join(tmpdir(), "bridle-host-")).then((made) => realpath(made));
+    const place = { env, runDirectory: await runDirectory };
+    for (const [event, entries] of byEvent)
+      byEvent.set(
+        event,
+        entries.map((entry) => bindCommand(entry, place)),
+      );
+  };
+
+  const note = (step: ChainStep, call: number) => {
+    if (!step.matched) return;
+    const entry = known.get(step.entryId);
+    receipts.write(step, {
+      owner_id: ownerId,
+      ...(scope === undefined ? {} : { scope }),
+      call,
+      hook_type: entry?.type ?? "function",
+      failure_mode: entry === undefined ? "closed" : failureModeOf(entry),
+    });
+    if (step.changed)
+      options.onChanged(`${step.entryId}: ${step.notes.map(({ detail }) => detail).join("; ")}`);
+  };
+
+  const forget = async (session: HostSession) => {
+    await settleBackground(session.chain);
+    sessions.delete(session.id);
+    return [...session.chain.contexts, ...session.contexts];
+  };
+
+  return {
+    hears: (event) => byEvent.has(event),
+    async fire(event, { session, fields, cwd = options.cwd, signal = NEVER, approve, describe }) {
+      if (!byEvent.has(event)) return NOTHING;
+      bound ??= bindAll();
+      await bound;
+      const entries = byEvent.get(event) as CompiledEntry[];
+      // Many calls may share one signal, and each chain listens to it for as long as it runs.
+      setMaxListeners(0, signal);
+      calls += 1;
+      const call = calls;
+      const envelope: Envelope = {
+        session_id: session.id,
+        cwd,
+        hook_event_name: event,
+        harness: "lionagi",
+        profile: PROFILE_VERSION,
+        run_id: runId,
+        ...fields,
+      };
+      const { verdict } = await runChain({
+        event,
+        envelope,
+        entries,
+        cwd,
+        hookEnv,
+        marker: runId,
+        signal,
+        deadlineMs: chainDeadlineMs(entries),
+        checkFiles: listDifferences,
+        session: session.chain,
+        ...(approve === undefined ? {} : { approve }),
+        ...(describe === undefined ? {} : { describe }),
+        onStep: (step) => note(step, call),
+      });
+      return verdict;
+    },
+    session(id) {
+      let session = sessions.get(id);
+      if (session === undefined) {
+        session = { id, chain: createChainSession(), contexts: [], stopBlocks: 0 };
+        sessions.set(id, session);
+      }
+      return session;
+    },
+    async endSession(id) {
+      const session = sessions.get(id);
+      return session === undefined ? [] : forget(session);
+    },
+    async close() {
+      const left = (await Promise.all([...sessions.values()].map(forget))).flat();
+      if (runDirectory !== undefined) await rm(await runDirectory, { recursive: true, force: true });
+      return left;
+    },
+  };
+}
+
+export function failureModeOf(entry: CompiledEntry): FailureMode {
+  if (entry.type !== "function") return entry.onFailure;
+  return entry.throws === true ? "error" : entry.onFailure;
+}

@@ -1,0 +1,123 @@
+// The input of a call: taken as a copy, so that what was judged is what runs, and checked against the tool's schema after every rewrite.
+
+import { z } from "zod";
+import { isJsonObject, type Json, type JsonObject } from "../json.ts";
+import type { HostTool, StandardSchema } from "./tool-types.ts";
+
+export interface ValidationIssue {
+  readonly path: readonly PropertyKey[];
+  readonly message: string;
+}
+
+export type Validated = { readonly value: unknown } | { readonly issues: readonly ValidationIssue[] };
+
+export type InputCheck = (input: JsonObject) => Validated | Promise<Validated>;
+
+const DEPTH_LIMIT = 256;
+
+/** A plain copy. Throws `TypeError`, naming the place, for what JSON cannot hold; what it would leave out is left out. */
+export function copyJson(value: unknown, at = "input", depth = 0): Json {
+  if (value === null || typeof value === "string" || typeof value === "boolean") return value;
+  if (typeof value === "number") {
+    if (Number.isFinite(value)) return value;
+    throw new TypeError(`${at} is ${value}, which JSON cannot hold`);
+  }
+  if (typeof value !== "object") throw new TypeError(`${at} is a ${typeof value}, which JSON cannot hold`);
+  if (depth > DEPTH_LIMIT) throw new TypeError(`${at} is nested more than ${DEPTH_LIMIT} deep`);
+  if (Array.isArray(value)) return value.map((inner, index) => copyJson(inner, `${at}[${index}]`, depth + 1));
+  const prototype: unknown = Object.getPrototypeOf(value);
+  if (prototype !== null && prototype !== Object.prototype)
+    throw new TypeError(`${at} is not a plain object, which JSON cannot hold`);
+  const copy: JsonObject = {};
+  for (const key of Object.keys(value)) {
+    const inner = (value as Record<string, unknown>)[key];
+    if (inner === undefined) continue;
+    const copied = copyJson(inner, `${at}.${key}`, depth + 1);
+    if (key !== "__proto__") copy[key] = copied;
+    else
+      Object.defineProperty(copy, key, {
+        value: copied,
+        enumerable: true,
+        configurable: true,
+        writable: true,
+      });
+  }
+  return copy;
+}
+
+/**
+ * @throws TypeError when the tool's `input` is neither a Standard Schema nor a JSON Schema that can be checked whole: a rule that was
+ * passed over would be a check that is silently absent.
+ */
+export function createInputCheck({ name, input }: Pick<HostTool, "name" | "input">): InputCheck {
+  if (input === undefined) return (value) => ({ value });
+  if (isStandardSchema(input)) return createStandardCheck(input);
+  if (!isJsonObject(input))
+    throw new TypeError(`tool ${name}: input must be a schema, got ${JSON.stringify(input) ?? typeof input}`);
+  const check = createStandardCheck(schemaOf(name, input));
+  // JSON Schema judges and changes nothing: the tool gets what was judged.
+  return async (value) => {
+    const checked = await check(value);
+    return "issues" in checked ? checked : { value };
+  };
+}
+
+function schemaOf(name: string, input: JsonObject): StandardSchema {
+  try {
+    return z.fromJSONSchema(input as Parameters<typeof z.fromJSONSchema>[0]);
+  } catch (cause) {
+    const why = cause instanceof Error ? cause.message : String(cause);
+    throw new TypeError(
+      `tool ${name}: its JSON Schema cannot be checked whole: ${why}; pass a Standard Schema instead`,
+      { cause },
+    );
+  }
+}
+
+function createStandardCheck(schema: StandardSchema): InputCheck {
+  const { validate } = schema["~standard"];
+  return (value) => {
+    const result = validate(value);
+    return result instanceof Promise ? result.then(readResult) : readResult(result);
+  };
+}
+
+type StandardResult = Awaited<ReturnType<StandardSchema["~standard"]["validate"]>>;
+
+function readResult(result: StandardResult): Validated {
+  if (result.issues === undefined) return { value: result.value };
+  return {
+    issues: result.issues.map(({ path = [], message }) => ({
+      path: path.map((segment) => (typeof segment === "object" ? segment.key : segment)),
+      message,
+    })),
+  };
+}
+
+function isStandardSchema(value: unknown): value is StandardSchema {
+  return (
+    (typeof value === "object" || typeof value === "function") &&
+    value !== null &&
+    "~standard" in value &&
+    typeof (value as StandardSchema)["~standard"]?.validate === "function"
+  );
+}
+
+/** `path: message; …`, for the model. */
+export function describeIssues(issues: readonly ValidationIssue[]): string {
+  return issues
+    .map(({ path, message }) => `${path.length === 0 ? "input" : path.map(String).join(".")}: ${message}`)
+    .join("; ");
+}
+
+/** A tool's JSON Schema, to hand to a model; undefined when its schema has none. */
+export function jsonSchemaOf({
+  input,
+  inputSchema,
+}: Pick<HostTool, "input" | "inputSchema">): JsonObject | undefined {
+  if (inputSchema !== undefined) return inputSchema;
+  if (input === undefined) return { type: "object" };
+  if (input instanceof z.ZodType)
+    return z.toJSONSchema(input, { io: "input", unrepresentable: "any" }) as JsonObject;
+  return isStandardSchema(input) ? undefined : input;
+}
