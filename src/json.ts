@@ -17,3 +17,23 @@ export function parseJsonObject(text: string): JsonObject | undefined {
     return undefined;
   }
 }
+
+/** A copy of what is JSON: several times as fast as `structuredClone`, which knows more than JSON. */
+export function cloneJson<Value extends Json>(value: Value): Value;
+export function cloneJson(value: Json): Json {
+  if (typeof value !== "object" || value === null) return value;
+  if (Array.isArray(value)) return value.map((inner) => cloneJson(inner));
+  const copy: JsonObject = {};
+  for (const key in value) {
+    if (!Object.hasOwn(value, key)) continue;
+    const inner = cloneJson(value[key] as Json);
+    if (key !== "__proto__") copy[key] = inner;
+    else setOwn(copy, key, inner);
+  }
+  return copy;
+}
+
+/** Also for a key `__proto__`, which an assignment would take for something else. */
+export function setOwn(target: JsonObject, key: string, value: Json): void {
+  Object.defineProperty(target, key, { value, enumerable: true, configurable: true, writable: true });
+}

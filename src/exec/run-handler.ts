@@ -2,7 +2,7 @@
 // throw for what a handler does. A handler cannot be killed: a late one is told by its signal and its answer is dropped.
 
 import type { FunctionEntry } from "../declaration/types.ts";
-import { isJsonObject } from "../json.ts";
+import { cloneJson, isJsonObject } from "../json.ts";
 import type { Envelope } from "../profile/envelope-types.ts";
 import type { HookExit } from "../profile/verdict.ts";
 
@@ -28,7 +28,7 @@ export async function runHandler({
   signal?: AbortSignal;
 }): Promise<HandlerResult> {
   const startedAt = performance.now();
-  const own = new AbortController();
+  const own = createLazySignal();
   const ends: (() => void)[] = [];
   const stopped = new Promise<HookExit>((resolve) => {
     const timer = setTimeout(() => {
@@ -48,7 +48,7 @@ export async function runHandler({
   });
   try {
     const thrown: { cause?: unknown } = {};
-    const outcome = await Promise.race([stopped, callHandler(handler, envelope, own.signal, thrown)]);
+    const outcome = await Promise.race([stopped, callHandler(handler, envelope, own, thrown)]);
     const durationMs = performance.now() - startedAt;
     if (typeof outcome !== "string") return { exit: outcome, stdout: "", durationMs, ...thrown };
     return { exit: { kind: "exit", code: 0 }, stdout: outcome, durationMs };
@@ -61,12 +61,12 @@ export async function runHandler({
 async function callHandler(
   handler: FunctionEntry["handler"],
   envelope: Envelope,
-  signal: AbortSignal,
+  own: LazySignal,
   thrown: { cause?: unknown },
 ): Promise<string | HookExit> {
   try {
-    if (signal.aborted) return { kind: "failed", message: "the call was abandoned" };
-    const answer = await handler(structuredClone(envelope), { signal });
+    if (own.isAborted) return { kind: "failed", message: "the call was abandoned" };
+    const answer = await handler(cloneJson(envelope), own.context);
     if (answer === undefined || answer === null) return "";
     if (!isJsonObject(answer)) {
       return {
@@ -86,6 +86,35 @@ async function callHandler(
       message: `the handler threw: ${error instanceof Error ? error.message : String(error)}`,
     };
   }
+}
+
+interface LazySignal {
+  /** What the handler is given; its signal is made when it is first read, because most handlers never do. */
+  readonly context: { readonly signal: AbortSignal };
+  readonly isAborted: boolean;
+  abort(reason: Error): void;
+}
+
+function createLazySignal(): LazySignal {
+  let controller: AbortController | undefined;
+  let reason: Error | undefined;
+  const context = {
+    get signal() {
+      controller ??= new AbortController();
+      if (reason !== undefined && !controller.signal.aborted) controller.abort(reason);
+      return controller.signal;
+    },
+  };
+  return {
+    context,
+    get isAborted() {
+      return reason !== undefined;
+    },
+    abort(given) {
+      reason ??= given;
+      controller?.abort(reason);
+    },
+  };
 }
 
 function isPlain(value: object): boolean {

@@ -29,6 +29,7 @@ export type {
 export type { FailureMode, HookReceipt, HookRecord, HookType, ReceiptStore } from "./receipt.ts";
 export type { ReceiptSink } from "./receipt-writer.ts";
 export { ToolFailure } from "./tool-failure.ts";
+export { INVOKE_DEPTH_LIMIT } from "./tool-gate.ts";
 export type { ValidationIssue } from "./tool-input.ts";
 export type {
   DenyStage,
@@ -41,7 +42,7 @@ export type {
   ToolPost,
   ToolPre,
 } from "./tool-types.ts";
-export { type HostTools, INVOKE_DEPTH_LIMIT, type ListedTool } from "./tools.ts";
+export type { HostTools, ListedTool } from "./tools.ts";
 export { type Ingress, type NoOrigin, noOrigin, type Origin, TurnOrigin } from "./turn-origin.ts";
 export type {
   ModelCallContext,

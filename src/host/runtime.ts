@@ -92,6 +92,7 @@ export function createHostRuntime(options: HostRuntimeOptions): HostRuntime {
   );
   let runDirectory: Promise<string> | undefined;
   let bound: Promise<void> | undefined;
+  const shared = new WeakSet<AbortSignal>([NEVER]);
   let calls = 0;
 
   /** Once, before the first chain: what only a run knows is put into the commands. */
@@ -134,7 +135,10 @@ export function createHostRuntime(options: HostRuntimeOptions): HostRuntime {
       await bound;
       const entries = byEvent.get(event) as CompiledEntry[];
       // Many calls may share one signal, and each chain listens to it for as long as it runs.
-      setMaxListeners(0, signal);
+      if (!shared.has(signal)) {
+        shared.add(signal);
+        setMaxListeners(0, signal);
+      }
       calls += 1;
       const call = calls;
       const envelope: Envelope = {

@@ -1,7 +1,7 @@
 // The input of a call: taken as a copy, so that what was judged is what runs, and checked against the tool's schema after every rewrite.
 
 import { z } from "zod";
-import { isJsonObject, type Json, type JsonObject } from "../json.ts";
+import { isJsonObject, type Json, type JsonObject, setOwn } from "../json.ts";
 import type { HostTool, StandardSchema } from "./tool-types.ts";
 
 export interface ValidationIssue {
@@ -32,15 +32,11 @@ export function copyJson(value: unknown, at = "input", depth = 0): Json {
   for (const key of Object.keys(value)) {
     const inner = (value as Record<string, unknown>)[key];
     if (inner === undefined) continue;
-    const copied = copyJson(inner, `${at}.${key}`, depth + 1);
+    // The place is told only when something is wrong with it.
+    const isSimple = inner === null || typeof inner === "string" || typeof inner === "boolean";
+    const copied = isSimple ? inner : copyJson(inner, `${at}.${key}`, depth + 1);
     if (key !== "__proto__") copy[key] = copied;
-    else
-      Object.defineProperty(copy, key, {
-        value: copied,
-        enumerable: true,
-        configurable: true,
-        writable: true,
-      });
+    else setOwn(copy, key, copied);
   }
   return copy;
 }
@@ -49,8 +45,8 @@ export function copyJson(value: unknown, at = "input", depth = 0): Json {
  * @throws TypeError when the tool's `input` is neither a Standard Schema nor a JSON Schema that can be checked whole: a rule that was
  * passed over would be a check that is silently absent.
  */
-export function createInputCheck({ name, input }: Pick<HostTool, "name" | "input">): InputCheck {
-  if (input === undefined) return (value) => ({ value });
+export function createInputCheck({ name, input }: Pick<HostTool, "name" | "input">): InputCheck | undefined {
+  if (input === undefined) return undefined;
   if (isStandardSchema(input)) return createStandardCheck(input);
   if (!isJsonObject(input))
     throw new TypeError(`tool ${name}: input must be a schema, got ${JSON.stringify(input) ?? typeof input}`);

@@ -1,0 +1,22 @@
+// What a guard is told of a call beside its input: kind, command, paths. A tool may know better than its name says. Throws what the tool's own
+// functions throw.
+
+import { cloneJson, type JsonObject } from "../json.ts";
+import { describeTool, type ToolDescription } from "../profile/tool.ts";
+import type { HostTool } from "./tool-types.ts";
+
+export function describeCall(tool: HostTool, input: JsonObject): ToolDescription {
+  const told = describeTool(tool.name, input, undefined);
+  const kind = tool.kind ?? told.tool_kind;
+  const command = tool.command?.(cloneJson(input)) ?? (kind === "shell" ? commandOf(input) : undefined);
+  const paths = tool.paths?.(cloneJson(input)) ?? told.tool_paths;
+  return {
+    tool_kind: kind,
+    ...(command === undefined ? {} : { tool_command: command }),
+    ...(paths === undefined || paths.length === 0 ? {} : { tool_paths: [...paths] }),
+  };
+}
+
+function commandOf({ command }: JsonObject): string | undefined {
+  return typeof command === "string" ? command : undefined;
+}

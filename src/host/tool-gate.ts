@@ -1,0 +1,334 @@
+// The one way a tool of the host runs: hooks, the functions inside of them, the final check, the schema, permission, the tool, and back out.
+// Must never run a tool with an input that something before it did not see.
+
+import { HookExecutionError } from "../broker/hook-execution-error.ts";
+import { AgentHooksRefused } from "../errors.ts";
+import { cloneJson, isJsonObject, type JsonObject } from "../json.ts";
+import type { Envelope } from "../profile/envelope-types.ts";
+import type { Verdict } from "../profile/verdict.ts";
+import { describeCall } from "./describe-call.ts";
+import { heed } from "./heed.ts";
+import {
+  type Approver,
+  askApprover,
+  DEFAULT_APPROVAL_TIMEOUT_MS,
+  isPermissionMode,
+  type PermissionMode,
+  type PermissionOptions,
+  questionOf,
+} from "./permission.ts";
+import { type HostRuntime, type HostSession, NEVER } from "./runtime.ts";
+import { copyJson, describeIssues, type InputCheck } from "./tool-input.ts";
+import { responseOf } from "./tool-response.ts";
+import type {
+  DenyStage,
+  HostTool,
+  SecurityPre,
+  ToolCall,
+  ToolCallContext,
+  ToolOutcome,
+  ToolPost,
+  ToolPre,
+} from "./tool-types.ts";
+
+/** Calls of calls of calls. */
+export const INVOKE_DEPTH_LIMIT = 8;
+
+export interface ToolGateOptions {
+  readonly runtime: HostRuntime;
+  readonly sessionId: string;
+  readonly cwd: string;
+  readonly inner: { readonly pre: readonly ToolPre[]; readonly post: readonly ToolPost[] };
+  readonly securityPre: SecurityPre | undefined;
+  readonly permission: PermissionOptions;
+}
+
+export interface RegisteredTool {
+  readonly tool: HostTool;
+  /** Undefined: any object will do. */
+  readonly check: InputCheck | undefined;
+}
+
+export type Invoke = (name: string, input: unknown, context: ToolCallContext) => Promise<ToolOutcome>;
+
+/** A call on its way through the gate. */
+interface Passage {
+  readonly registered: RegisteredTool;
+  readonly call: ToolCall;
+  readonly session: HostSession;
+  readonly context: ToolCallContext;
+  readonly signal: AbortSignal;
+  readonly contexts: string[];
+  suppressed: boolean;
+  /** An `allow` that may grant. */
+  granted: boolean;
+}
+
+export function createToolGate(options: ToolGateOptions, tools: ReadonlyMap<string, RegisteredTool>): Invoke {
+  const { runtime, inner, permission } = options;
+  const destructive = new Set(permission.destructive);
+  const { approve, timeoutMs = DEFAULT_APPROVAL_TIMEOUT_MS } = permission;
+
+  async function invoke(
+    name: string,
+    given: unknown,
+    context: ToolCallContext,
+    depth: number,
+  ): Promise<ToolOutcome> {
+    const registered = tools.get(name);
+    if (registered === undefined) {
+      const known = [...tools.keys()].join(", ") || "none";
+      return fail({ tool: String(name) }, "lookup", new Error(`no tool is named ${name}; known: ${known}`));
+    }
+    const mode = context.permission ?? permission.mode ?? "AUTO";
+    if (!isPermissionMode(mode)) throw invalidMode(mode);
+    const { signal = NEVER, cwd = options.cwd, sessionId = options.sessionId } = context;
+    const passage: Passage = {
+      registered,
+      session: runtime.session(sessionId),
+      context,
+      signal,
+      contexts: [],
+      suppressed: false,
+      granted: false,
+      call: {
+        tool: name,
+        sessionId,
+        cwd,
+        signal,
+        ...(context.toolUseId === undefined ? {} : { toolUseId: context.toolUseId }),
+        ...(context.agentId === undefined ? {} : { agentId: context.agentId }),
+        invoke: (inside, input) => {
+          const { toolUseId: _outer, ...rest } = context;
+          if (depth < INVOKE_DEPTH_LIMIT) return invoke(inside, input, rest, depth + 1);
+          const error = new Error(`tools call each other more than ${INVOKE_DEPTH_LIMIT} deep`);
+          return Promise.resolve(fail({ tool: inside }, "aborted", error));
+        },
+      },
+    };
+    let input: JsonObject;
+    try {
+      const copy = copyJson(given);
+      if (!isJsonObject(copy)) throw new TypeError("input is not an object");
+      input = copy;
+    } catch (error) {
+      const { message } = error as Error;
+      return deny(passage, "input", message, [{ path: [], message }]);
+    }
+    if (hasPre(registered.tool)) {
+      const judged = await runPre(passage, input);
+      if ("refused" in judged) return judged.refused;
+      input = judged.input;
+    }
+    const { check } = registered;
+    const checked = check === undefined ? { value: input } : await validate(check, input);
+    if ("issues" in checked) return deny(passage, "input", describeIssues(checked.issues), checked.issues);
+    if (isAskedAbout(registered.tool, mode)) {
+      const refused = await askPermission(passage, input, mode);
+      if (refused !== undefined) return refused;
+    }
+    if (signal.aborted) return fail(tellOf(passage), "aborted", signal.reason);
+    return runTool(passage, input, checked.value);
+  }
+
+  const hasPre = (tool: HostTool) =>
+    runtime.hears("PreToolUse") ||
+    inner.pre.length > 0 ||
+    options.securityPre !== undefined ||
+    tool.pre !== undefined ||
+    tool.securityPre !== undefined;
+
+  const isAskedAbout = (tool: HostTool, mode: PermissionMode) =>
+    mode !== "ALLOW" && (tool.destructive === true || destructive.has(tool.name));
+
+  /** Hooks, inner functions and the final check, in this order; each sees what the one before it made of the input. */
+  async function runPre(
+    passage: Passage,
+    given: JsonObject,
+  ): Promise<{ input: JsonObject } | { refused: ToolOutcome }> {
+    const { tool } = passage.registered;
+    let input = given;
+    if (runtime.hears("PreToolUse")) {
+      const verdict = await fire("PreToolUse", passage, input, {});
+      if (verdict.decision === "deny") return { refused: deny(passage, "PreToolUse", verdict.reason) };
+      if (verdict.decision === "rewrite") input = verdict.updatedInput;
+      passage.granted = verdict.decision === "allow" || (verdict.decision === "rewrite" && verdict.grants);
+      take(passage, verdict);
+    }
+    for (const pre of [...inner.pre, ...(tool.pre ?? [])]) {
+      const answer = await heed(() => pre(cloneJson(input), passage.call));
+      if (answer === undefined) continue;
+      if ("deny" in answer) return { refused: deny(passage, "inner_pre", answer.deny) };
+      // What granted has not seen this input.
+      passage.granted = false;
+      try {
+        input = copyJson(answer.input) as JsonObject;
+      } catch (error) {
+        return { refused: deny(passage, "inner_pre", (error as Error).message) };
+      }
+    }
+    for (const last of [tool.securityPre, options.securityPre]) {
+      const answer = last === undefined ? undefined : await heed(() => last(cloneJson(input), passage.call));
+      if (answer !== undefined) return { refused: deny(passage, "security_pre", answer.deny) };
+    }
+    return { input };
+  }
+
+  async function askPermission(
+    passage: Passage,
+    input: JsonObject,
+    mode: PermissionMode,
+  ): Promise<ToolOutcome | undefined> {
+    const { tool } = passage.registered;
+    if (mode === "DENY")
+      return deny(passage, "permission", `${tool.name} is destructive, and the mode is DENY`);
+    const verdict = await fire("PermissionRequest", passage, input, {});
+    take(passage, verdict);
+    if (verdict.decision === "deny") return deny(passage, "permission", verdict.reason);
+    if (mode === "AUTO" && (passage.granted || verdict.decision === "allow")) return undefined;
+    const reason = `${tool.name} is destructive, and the mode is ${mode}`;
+    if (approve === undefined) return deny(passage, "permission", `${reason}; nobody is there to ask`);
+    const { sessionId, toolUseId } = passage.call;
+    const request = {
+      tool: tool.name,
+      input: cloneJson(input),
+      reason,
+      sessionId,
+      ...(toolUseId === undefined ? {} : { toolUseId }),
+    };
+    try {
+      if (await askApprover(approve, request, { timeoutMs, signal: passage.signal })) return undefined;
+      return deny(passage, "permission", `${reason}; it was refused`);
+    } catch (error) {
+      return deny(passage, "permission", `${reason}; ${messageOf(error)}`);
+    }
+  }
+
+  async function runTool(passage: Passage, input: JsonObject, value: unknown): Promise<ToolOutcome> {
+    const { tool } = passage.registered;
+    // Kept as it was judged: what the tool does to its own copy changes nothing that hooks are shown.
+    const ran =
+      runtime.hears("PostToolUse") || runtime.hears("PostToolUseFailure") ? cloneJson(input) : input;
+    let result: unknown;
+    let stage: "run" | "inner_post" = "run";
+    try {
+      result = await (tool.run as (input: unknown, call: ToolCall) => unknown)(value, passage.call);
+      stage = "inner_post";
+      for (const post of [...(tool.post ?? []), ...inner.post]) {
+        const answer = await post(result, passage.call);
+        if (answer !== undefined) result = answer.result;
+      }
+    } catch (error) {
+      const verdict = await fire("PostToolUseFailure", passage, ran, {
+        tool_response: { error: messageOf(error) },
+      });
+      take(passage, verdict);
+      return { ...fail(tellOf(passage), stage, error), ...feedbackOf(verdict) };
+    }
+    const verdict = runtime.hears("PostToolUse")
+      ? await fire("PostToolUse", passage, ran, { tool_response: responseOf(result) })
+      : NO_DECISION;
+    take(passage, verdict);
+    return { status: "ok", ...tellOf(passage), input: ran, result, ...feedbackOf(verdict) };
+  }
+
+  async function fire(
+    event: "PreToolUse" | "PostToolUse" | "PostToolUseFailure" | "PermissionRequest",
+    { registered: { tool }, session, context, signal }: Passage,
+    input: JsonObject,
+    fields: JsonObject,
+  ): Promise<Verdict> {
+    if (!runtime.hears(event)) return NO_DECISION;
+    const isBefore = event === "PreToolUse" || event === "PermissionRequest";
+    try {
+      return await runtime.fire(event, {
+        session,
+        cwd: context.cwd,
+        // What has happened is told in full, whoever has lost interest since.
+        signal: isBefore ? signal : undefined,
+        describe: (_envelope, rewritten) => describeCall(tool, rewritten),
+        ...(event === "PreToolUse" && approve !== undefined ? { approve: answerAsk(approve, signal) } : {}),
+        fields: {
+          tool_name: tool.name,
+          tool_input: input,
+          ...(describeCall(tool, input) as unknown as JsonObject),
+          ...(context.toolUseId === undefined ? {} : { tool_use_id: context.toolUseId }),
+          ...(context.agentId === undefined ? {} : { agent_id: context.agentId }),
+          ...(context.agentType === undefined ? {} : { agent_type: context.agentType }),
+          ...fields,
+        },
+      });
+    } catch (error) {
+      if (error instanceof HookExecutionError) throw error;
+      // The tool's own description of its input threw, or there is no place for the hooks to run in.
+      return { decision: "deny", reason: `the hooks of ${event} could not be asked: ${messageOf(error)}` };
+    }
+  }
+
+  const answerAsk =
+    (approver: Approver, signal: AbortSignal) =>
+    ({ entryId, reason, envelope }: { entryId: string; reason: string; envelope: Envelope }) =>
+      askApprover(approver, questionOf(envelope, reason, entryId), { timeoutMs, signal });
+
+  return (name, input, context) => invoke(name, input, context, 0);
+}
+
+const NO_DECISION: Verdict = Object.freeze({ decision: "none" });
+
+function take(passage: Passage, verdict: Verdict): void {
+  if (verdict.decision === "deny") return;
+  if (verdict.context !== undefined) passage.contexts.push(verdict.context);
+  if (verdict.suppress === true) passage.suppressed = true;
+}
+
+function tellOf({ registered: { tool }, contexts, suppressed }: Passage) {
+  return {
+    tool: tool.name,
+    suppressed,
+    ...(contexts.length === 0 ? {} : { context: contexts.join("\n\n") }),
+  };
+}
+
+function deny(
+  passage: Passage,
+  stage: DenyStage,
+  reason: string,
+  validation?: Extract<ToolOutcome, { status: "denied" }>["validation"],
+): ToolOutcome {
+  return {
+    status: "denied",
+    ...tellOf(passage),
+    stage,
+    reason,
+    ...(validation === undefined ? {} : { validation }),
+  };
+}
+
+function fail(
+  told: { tool: string; suppressed?: boolean; context?: string },
+  stage: Extract<ToolOutcome, { status: "failed" }>["stage"],
+  error: unknown,
+): Extract<ToolOutcome, { status: "failed" }> {
+  return { suppressed: false, ...told, status: "failed", stage, error };
+}
+
+function feedbackOf(verdict: Verdict): { feedback?: string } {
+  return verdict.decision === "deny" ? { feedback: verdict.reason } : {};
+}
+
+async function validate(check: InputCheck, input: JsonObject): Promise<Awaited<ReturnType<InputCheck>>> {
+  try {
+    return await check(input);
+  } catch (error) {
+    return { issues: [{ path: [], message: `the schema itself failed: ${messageOf(error)}` }] };
+  }
+}
+
+function invalidMode(mode: unknown): AgentHooksRefused {
+  const message = `expected ALLOW, DENY, ASK or AUTO, got ${JSON.stringify(mode) ?? String(mode)}`;
+  return new AgentHooksRefused([{ code: "option_invalid", path: "permission", message, hint: "" }]);
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
