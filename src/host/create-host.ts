@@ -150,6 +150,7 @@ export function createHookHost(options: HostOptions = {}): HookHost {
     hookPath: plan?.hookPath ?? env.PATH ?? "",
     env,
     receipts,
+    redact: redactor.text,
     onChanged: (detail) => tell({ kind: "command_changed", detail }),
   });
   const tools = createHostTools({

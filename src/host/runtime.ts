@@ -51,6 +51,7 @@ export interface HostRuntimeOptions {
   readonly hookPath: string;
   readonly env: NodeJS.ProcessEnv;
   readonly receipts: HostReceipts;
+  readonly redact: (text: string) => string;
   readonly onChanged: (detail: string) => void;
 }
 
@@ -165,7 +166,8 @@ export function createHostRuntime(options: HostRuntimeOptions): HostRuntime {
         ...(describe === undefined ? {} : { describe }),
         onStep: (step) => note(step, call),
       });
-      return verdict;
+      // A failing guard is quoted in its reason, and the reason goes to the model.
+      return verdict.decision === "deny" ? { ...verdict, reason: options.redact(verdict.reason) } : verdict;
     },
     session(id) {
       let session = sessions.get(id);
