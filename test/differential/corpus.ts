@@ -25,6 +25,8 @@ export interface Pair {
   readonly event: CorpusEvent;
   readonly input: JsonObject;
   readonly hooks: readonly Behaviour[];
+  /** Made by the generator: one broker is enough, taken in turn. */
+  readonly generated?: number;
 }
 
 const LS: JsonObject = { command: "ls" };
@@ -137,6 +139,7 @@ const BY_HAND: readonly Pair[] = [
   at("PostToolUse", "exit 2", { end: 2, stderr: "look again" }),
   at("PostToolUse", "a failure", { end: 1, stderr: "oops" }),
   at("PostToolUse", "context", say(specific({ additionalContext: "note" }, "PostToolUse"))),
+  at("PostToolUse", "context at the top", say({ additionalContext: "note" })),
   at("PostToolUse", "a permissionDecision", say(specific({ permissionDecision: "deny" }, "PostToolUse"))),
   at(
     "PostToolUse",
@@ -266,7 +269,13 @@ function generate(): Pair[] {
           : {}),
       }),
     );
-    return { name: `generated ${index}`, event, input: { command: `echo ${index}` }, hooks };
+    return {
+      name: `generated ${index}`,
+      event,
+      input: { command: `echo ${index}` },
+      hooks,
+      generated: index,
+    };
   });
 }
 

@@ -1,4 +1,5 @@
 // One declaration decides the same in every world: in a host, and through shim and broker for claude and codex. 350 chains, each run for real.
+// What the real CLIs then do is held in conformance/differential.test.ts.
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Provider } from "../../src/index.ts";
@@ -31,7 +32,9 @@ function asTold({ denied, context, input }: Effect): Effect {
 
 test("the corpus has at least 300 pairs, and all of them differ", () => {
   expect(CORPUS.length).toBeGreaterThanOrEqual(300);
-  expect(new Set(CORPUS.map(({ name: _name, ...pair }) => JSON.stringify(pair))).size).toBe(CORPUS.length);
+  expect(
+    new Set(CORPUS.map(({ name: _name, generated: _generated, ...pair }) => JSON.stringify(pair))).size,
+  ).toBe(CORPUS.length);
 });
 
 const parted = new Set<string>();
@@ -49,7 +52,8 @@ describe.each(CORPUS.map((pair) => ({ ...pair, pair })))("$event, $name", ({ pai
     const host = asTold(await playInHost(pair, scratch));
     const kind = kindOf(pair, host);
     shown.set(kind, (shown.get(kind) ?? 0) + 1);
-    for (const [provider, world] of worlds) {
+    for (const [index, [provider, world]] of [...worlds].entries()) {
+      if (pair.generated !== undefined && pair.generated % worlds.size !== index) continue;
       const broker = asTold(await world.play(pair));
       const named = WORLD_DIVERGENCES.map(({ id, expect: effect }) => ({
         id,
