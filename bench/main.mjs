@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { benchGuardedCall } from "./guarded-call.mjs";
 import { machine, toMarkdown } from "./harness.mjs";
 import { benchHooks } from "./hooks.mjs";
+import { benchHost } from "./host.mjs";
 import { benchMemory } from "./memory.mjs";
 import { benchSpawn } from "./spawn.mjs";
 import { benchStream } from "./stream.mjs";
@@ -13,6 +14,7 @@ import { benchStream } from "./stream.mjs";
 const quick = process.argv.includes("--quick");
 const on = machine();
 const results = [
+  await benchHost(quick ? { rounds: 3 } : {}),
   ...(await benchHooks(quick ? { rounds: 3, each: 2 } : {})),
   await benchSpawn(quick ? { rounds: 3, each: 1 } : {}),
   ...(await benchGuardedCall(quick ? { rounds: 2 } : {})),
