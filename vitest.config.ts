@@ -8,6 +8,8 @@ export default defineConfig({
   resolve: {
     alias: [
       { find: /^agent-bridle$/, replacement: source("index.ts") },
+      { find: /^agent-bridle\/host$/, replacement: source("host/index.ts") },
+      { find: /^agent-bridle\/host\/mcp$/, replacement: source("host/adapters/mcp.ts") },
       { find: /^agent-bridle\/testkit$/, replacement: source("testkit/index.ts") },
     ],
   },
