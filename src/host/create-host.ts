@@ -119,8 +119,14 @@ export function createHookHost(options: HostOptions = {}): HookHost {
   });
   const tell = (fault: HostFault) => {
     const told = { ...fault, detail: redactor.text(fault.detail) };
-    if (options.onFault !== undefined) options.onFault(told);
-    else process.emitWarning(`${told.kind}: ${told.detail}`, { type: "BridleHostFault" });
+    const warn = () => process.emitWarning(`${told.kind}: ${told.detail}`, { type: "BridleHostFault" });
+    if (options.onFault === undefined) return warn();
+    try {
+      options.onFault(told);
+    } catch {
+      // Whoever listens must not turn a fault beside a verdict into another verdict.
+      warn();
+    }
   };
   const receipts = createHostReceipts(options.receipts, redactor, (error) =>
     tell({ kind: "receipts_failed", detail: error.message }),
@@ -183,7 +189,7 @@ export function createHookHost(options: HostOptions = {}): HookHost {
       tell({ kind: "context_undelivered", detail: `${contexts.length} contexts of hooks reached no model` });
   };
   const fire = async (event: EventName, fields: object, context: EventContext = {}): Promise<HostVerdict> => {
-    if (!runtime.hears(event)) return NOTHING;
+    if (!runtime.hears(event) && !runtime.isClosed) return NOTHING;
     const { agentId, agentType, signal } = context;
     const verdict = await runtime.fire(event, {
       session: runtime.session(context.sessionId ?? sessionId),
@@ -195,6 +201,13 @@ export function createHookHost(options: HostOptions = {}): HookHost {
       },
     });
     return toHostVerdict(verdict);
+  };
+
+  let closing: Promise<void> | undefined;
+  const closeAll = async () => {
+    tellUndelivered(await runtime.close());
+    const failure = await receipts.close();
+    if (failure !== undefined) throw failure;
   };
 
   return {
@@ -240,10 +253,9 @@ export function createHookHost(options: HostOptions = {}): HookHost {
     runPreCompact: (fields, context) => fire("PreCompact", fields, context),
     runPostCompact: (fields, context) => fire("PostCompact", fields, context),
     runNotification: (fields, context) => fire("Notification", fields, context),
-    async close() {
-      tellUndelivered(await runtime.close());
-      const failure = await receipts.close();
-      if (failure !== undefined) throw failure;
+    close() {
+      closing ??= closeAll();
+      return closing;
     },
   };
 }

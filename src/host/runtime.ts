@@ -58,7 +58,9 @@ export interface HostRuntimeOptions {
 export interface HostRuntime {
   /** True when firing the event could do anything. */
   hears(event: EventName): boolean;
-  /** Throws `HookExecutionError` alone. */
+  /** After `close` nothing is fired, and nothing may run that would have been asked about. */
+  readonly isClosed: boolean;
+  /** Throws `HookExecutionError`, and `Error` after `close`. */
   fire(event: EventName, firing: Firing): Promise<Verdict>;
   session(id: string): HostSession;
   /** Waits for the session's hooks in the background and forgets it. Returns contexts that nobody was told. */
@@ -95,6 +97,7 @@ export function createHostRuntime(options: HostRuntimeOptions): HostRuntime {
   let bound: Promise<void> | undefined;
   const shared = new WeakSet<AbortSignal>([NEVER]);
   let calls = 0;
+  let isClosed = false;
 
   /** Once, before the first chain: what only a run knows is put into the commands. */
   const bindAll = async () => {
@@ -130,7 +133,11 @@ export function createHostRuntime(options: HostRuntimeOptions): HostRuntime {
 
   return {
     hears: (event) => byEvent.has(event),
+    get isClosed() {
+      return isClosed;
+    },
     async fire(event, { session, fields, cwd = options.cwd, signal = NEVER, approve, describe }) {
+      if (isClosed) throw new Error("the host is closed");
       if (!byEvent.has(event)) return NOTHING;
       bound ??= bindAll();
       await bound;
@@ -182,6 +189,7 @@ export function createHostRuntime(options: HostRuntimeOptions): HostRuntime {
       return session === undefined ? [] : forget(session);
     },
     async close() {
+      isClosed = true;
       const left = (await Promise.all([...sessions.values()].map(forget))).flat();
       if (runDirectory !== undefined) await rm(await runDirectory, { recursive: true, force: true });
       return left;

@@ -80,6 +80,7 @@ export function createToolGate(options: ToolGateOptions, tools: ReadonlyMap<stri
       const known = [...tools.keys()].join(", ") || "none";
       return fail({ tool: String(name) }, "lookup", new Error(`no tool is named ${name}; known: ${known}`));
     }
+    if (runtime.isClosed) return fail({ tool: name }, "aborted", new Error("the host is closed"));
     const mode = context.permission ?? permission.mode ?? "AUTO";
     if (!isPermissionMode(mode)) throw invalidMode(mode);
     const { signal = NEVER, cwd = options.cwd, sessionId = options.sessionId } = context;

@@ -119,6 +119,7 @@ export function wrapModelCall<Request, Response>(
 
   return async (request, context) => {
     const { origin, sessionId = seam.sessionId, model, agentId, signal = NEVER } = context ?? {};
+    if (runtime.isClosed) return { status: "failed", error: new Error("the host is closed"), attempts: 0 };
     const session = runtime.session(sessionId);
     const base: JsonObject = {
       ...(model === undefined ? {} : { model }),

@@ -176,3 +176,20 @@ test("without onFault a fault is a process warning", async () => {
   await host.tools.invoke("Echo", {});
   expect(await warned).toMatchObject({ name: "BridleHostFault", message: "receipts_failed: disk full" });
 });
+
+test("an onFault that throws changes no verdict: the fault is a process warning then", async () => {
+  const warned = new Promise<Error>((resolve) => process.once("warning", resolve));
+  const host = createHookHost({
+    receipts: () => {
+      throw new Error("disk full");
+    },
+    onFault: () => {
+      throw new Error("nobody listens");
+    },
+    inProcess: [on("PreToolUse", () => undefined)],
+  });
+  const ran = echo(host);
+  expect(await host.tools.invoke("Echo", {})).toMatchObject({ status: "ok" });
+  expect(ran).toHaveLength(1);
+  expect(await warned).toMatchObject({ name: "BridleHostFault" });
+});

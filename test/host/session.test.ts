@@ -193,3 +193,20 @@ test("close waits for hooks in the background of every session", async () => {
   await closed;
   expect(receipts).toHaveLength(2);
 });
+
+test("a closed host runs nothing that it would have asked about, and closes once", async () => {
+  const { host, receipts } = play({
+    inProcess: [on("PreToolUse", () => undefined), on("Stop", () => undefined)],
+  });
+  const ran = echo(host);
+  const call = vi.fn();
+  const model = host.wrapModel(call);
+  await Promise.all([host.close(), host.close()]);
+  expect(await host.tools.invoke("Echo", {})).toMatchObject({
+    status: "failed",
+    error: new Error("the host is closed"),
+  });
+  expect(await model({}, { origin: noOrigin })).toMatchObject({ status: "failed" });
+  await expect(host.runStop()).rejects.toThrow("the host is closed");
+  expect({ ran, receipts, calls: call.mock.calls }).toEqual({ ran: [], receipts: [], calls: [] });
+});
