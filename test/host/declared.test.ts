@@ -104,7 +104,7 @@ test("{run_dir} is a folder of the host's own that close removes", async () => {
 
 test("env:NAME is read when the host is made, and one that is not set refuses", async () => {
   const hooks = await compileHostHooks(
-    sh('echo "$TOKEN, of ${#TOKEN} letters" >&2; exit 2', { env: { TOKEN: "env:GUARD_TOKEN" } }),
+    sh('echo "$TOKEN, $(printf %s "$TOKEN" | wc -c) letters" >&2; exit 2', { env: { TOKEN: "env:GUARD_TOKEN" } }),
     { cwd },
   );
   expect(() => createHookHost({ hooks, env: {} })).toThrow(
@@ -112,7 +112,7 @@ test("env:NAME is read when the host is made, and one that is not set refuses", 
   );
   const { host, receipts } = play({ hooks, env: { ...process.env, GUARD_TOKEN: "secret-of-the-guard" } });
   echo(host);
-  expect(await host.tools.invoke("Echo", {})).toMatchObject({ reason: "[redacted], of 19 letters" });
+  expect(await host.tools.invoke("Echo", {})).toMatchObject({ reason: "[redacted], 19 letters" });
   expect(JSON.stringify(receipts)).not.toContain("secret-of-the-guard");
 });
 
