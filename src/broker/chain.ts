@@ -117,8 +117,10 @@ export async function runChain(options: ChainOptions): Promise<ChainResult> {
     const step = describeStep(entry, envelope, outcome, asked);
     steps.push(step);
     onStep(step);
-    if (outcome?.failed === true && entry.type === "function" && entry.throws === true)
+    if (outcome?.failed === true && entry.type === "function" && entry.throws === true) {
+      session.contexts.unshift(...carried);
       throw new HookExecutionError(entry.id, event, outcome.notes[0]?.detail ?? "", outcome.cause);
+    }
     if (outcome !== undefined) fold.add(outcome.verdict);
     if (fold.denied) break;
     if (signal.aborted) {
@@ -127,8 +129,8 @@ export async function runChain(options: ChainOptions): Promise<ChainResult> {
       break;
     }
   }
-  // A denial carries no context: what hooks in the background said still waits.
-  if (fold.denied) session.contexts.unshift(...carried);
+  // A denial carries no context, and nobody reads the verdict of an abandoned call: what hooks in the background said still waits.
+  if (fold.denied || signal.aborted) session.contexts.unshift(...carried);
   return { verdict: fold.verdict, steps };
 }
 

@@ -15,6 +15,8 @@ import { isIP, type LookupFunction } from "node:net";
 import { isLoopback } from "../declaration/http-url.ts";
 import { QUOTE_LIMIT } from "../profile/decision-keys.ts";
 import type { HookExit } from "../profile/verdict.ts";
+import { headerSecrets } from "../redaction/declared-secrets.ts";
+import { createRedactor, type Redactor } from "../redaction/redactor.ts";
 
 export interface RunHttpOptions {
   /** Checked (`urlProblem`). */
@@ -59,6 +61,8 @@ export async function runHttp({
   capBytes = DEFAULT_CAP_BYTES,
 }: RunHttpOptions): Promise<HttpResult> {
   const startedAt = performance.now();
+  // What a server quotes of its request must not come back in an error, whatever the caller knows to redact.
+  const redactor = createRedactor({ values: headerSecrets(headers) });
   const stop = new AbortController();
   let stopped: HookExit | undefined;
   const stopAs = (exit: HookExit) => {
@@ -72,11 +76,11 @@ export async function runHttp({
   try {
     const answer = await ask({ url, headers, body, capBytes, stop: stop.signal });
     const { truncated } = answer;
-    if (!isSuccess(answer.status)) throw new Error(describeStatus(answer));
+    if (!isSuccess(answer.status)) throw new Error(describeStatus(answer, redactor));
     const stdout = truncated ? answer.body.toString() : decode(answer.body);
     return { exit: { kind: "exit", code: 0 }, stdout, truncated, durationMs: performance.now() - startedAt };
   } catch (error) {
-    const exit: HookExit = stopped ?? { kind: "failed", message: messageOf(error) };
+    const exit: HookExit = stopped ?? { kind: "failed", message: redactor.text(messageOf(error)) };
     return { exit, stdout: "", truncated: false, durationMs: performance.now() - startedAt };
   } finally {
     clearTimeout(timer);
@@ -210,9 +214,9 @@ function decode(bytes: Buffer): string {
   }
 }
 
-function describeStatus({ status, body }: Answer): string {
+function describeStatus({ status, body }: Answer, redactor: Redactor): string {
   const redirect = status >= 300 && status <= 399 ? ", a redirect, which is not followed" : "";
-  const text = body.toString().trim();
+  const text = redactor.text(body.toString().trim());
   return `HTTP ${status}${redirect}${text === "" ? "" : `: ${JSON.stringify(cut(text))}`}`;
 }
 

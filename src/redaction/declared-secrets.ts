@@ -19,7 +19,7 @@ interface Handing {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** Values of variables and of a query with a secret's name, and every header's value, with and without its scheme. */
+/** Values of variables and of a query with a secret's name, and every header's. */
 export function entrySecrets(
   { type, env: declared = {}, url = "", headers = {} }: Handing,
   env: NodeJS.ProcessEnv,
@@ -28,6 +28,11 @@ export function entrySecrets(
   const named = [...Object.entries(bindEnv(declared, env)), ...queryOf(url)];
   return [
     ...named.filter(([name]) => isSecretName(name)).map(([, value]) => value),
-    ...Object.values(bindEnv(headers, env)).flatMap((value) => [value, value.slice(value.indexOf(" ") + 1)]),
+    ...headerSecrets(bindEnv(headers, env)),
   ];
+}
+
+/** Each header's value, with and without its scheme. */
+export function headerSecrets(headers: Readonly<Record<string, string>>): string[] {
+  return Object.values(headers).flatMap((value) => [value, value.slice(value.indexOf(" ") + 1)]);
 }
