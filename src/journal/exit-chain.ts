@@ -103,7 +103,7 @@ function entryOf(hook: ExitHook, env: NodeJS.ProcessEnv): CompiledEntry | string
   if (type === "function") return `is a function: ${withToken}`;
   if (type === "http") return `is an http hook, whose address and headers are not kept: ${withToken}`;
   if (argv === null || argv === undefined)
-    return `has an argument with a secret, which is not kept: ${withToken}`;
+    return `has an argument or a where with a secret, which is not kept: ${withToken}`;
   const readFrom = (name: string) => referenceIn(envReferences[name] ?? "") ?? name;
   const missing = envNames.map(readFrom).filter((name) => env[name] === undefined);
   if (missing.length > 0)

@@ -32,7 +32,7 @@ const fileIdentity = z.object({
   sha256: z.string().regex(/^[0-9a-f]{64}$/),
 });
 
-const exitHook = z.object({
+export const exitHook = z.object({
   /** Place in the declaration, for example `agent_exit[0].hooks[1]`. */
   id: text,
   type: z.enum(["command", "function", "http"]),
