@@ -19,6 +19,9 @@ export function readAnswer(
   { matcher = "*", where }: Pick<CompiledEntry, "matcher" | "where">,
 ): Judged {
   if (!matched) {
+    // Asked alone or first it would have been: everything is wanted.
+    if (matcher === "*" && where === undefined)
+      return { got: "allow", reason: "not asked: an entry before it does the same" };
     const which = where === undefined ? `the matcher ${matcher}` : `the matcher ${matcher} with its where`;
     return { got: "allow", reason: `not asked: ${which} does not want this` };
   }
