@@ -6,7 +6,8 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { planOf } from "../../src/compiler/token.ts";
 import { compileAgentHooks, type HookGroup } from "../../src/index.ts";
 import { describeExitChain, resolveExitChain } from "../../src/journal/exit-chain.ts";
-import { exitHook } from "../../src/journal/record.ts";
+import { exitHook, type RunRecord } from "../../src/journal/record.ts";
+import { runExitChain } from "../../src/journal/run-exit-chain.ts";
 import { createRedactor } from "../../src/redaction/redactor.ts";
 import { createFakeProvider } from "../../src/testkit/index.ts";
 import { makePlace, type Place } from "../spawn/support.ts";
@@ -140,4 +141,38 @@ test("a where with a known secret is not written down, and only a token gives it
   expect(JSON.stringify(chain)).not.toContain(SECRET);
   expect(resolveExitChain(chain, [], {}).problems).toHaveLength(1);
   expect(resolveExitChain(chain, [plan], {}).entries).toMatchObject([{ where: { reason: SECRET } }]);
+});
+
+test("hooks that were to run in the background run in their turn when they are recovered, and are told", async () => {
+  const group: HookGroup = {
+    hooks: [
+      { type: "function", handler: () => undefined, async: true },
+      { type: "function", handler: () => null, once: true },
+    ],
+  };
+  const { entries, problems } = resolveExitChain(
+    write(await planOfGroup(group)),
+    [await planOfGroup(group)],
+    {},
+  );
+  expect(problems).toEqual([]);
+  const admitted = {
+    runId: "r",
+    sessionId: "s",
+    provider: "claude",
+    cwd: place.cwd,
+    hookPath: "/usr/bin:/bin",
+    projectRoot: place.cwd,
+    at: new Date(0).toISOString(),
+  };
+  const hooks = await runExitChain({
+    record: { admitted } as RunRecord,
+    entries,
+    extinction: { state: "swept", method: "sweep", survivors: [] },
+    env: {},
+  });
+  expect(hooks).toMatchObject([
+    { id: "agent_exit[0].hooks[0]", exit: { kind: "exit", code: 0 }, failed: false },
+    { id: "agent_exit[0].hooks[1]", exit: { kind: "exit", code: 0 }, failed: false },
+  ]);
 });
