@@ -169,7 +169,9 @@ describe("a hook in the background", () => {
 
   test("has its context kept when the call is abandoned", async () => {
     await carry();
-    await run([fn(nothing)], { signal: AbortSignal.abort() });
+    const after = { ...envelope, hook_event_name: "PostToolUse" } as const;
+    const signal = AbortSignal.abort();
+    await run([fn(nothing, { event: "PostToolUse" })], { event: "PostToolUse", envelope: after, signal });
     expect(session.contexts).toEqual(["carried"]);
   });
 

@@ -271,6 +271,15 @@ describe("a failure, which denies on a gate, is", () => {
     expect(await failureOf(url)).toBe(`HTTP 500: ${JSON.stringify(`${"x".repeat(300)}…`)}`);
   });
 
+  test("a failing status that quotes a header, and of the header no part is told, not where it is cut either", async () => {
+    const url = await serve((request, response) => {
+      response.writeHead(500).end(`${"x".repeat(295)}${request.headers["x-key"]}`);
+    });
+    const message = await failureOf(url, { headers: { "x-key": "pl4nted-value" } });
+    expect(message).toContain("xxx[redact");
+    expect(message).not.toContain("pl4");
+  });
+
   test.each([301, 302, 303, 307, 308, 300, 304])(
     "status %i: nobody is asked in the server's place",
     async (status) => {
@@ -339,6 +348,11 @@ describe("a failure, which denies on a gate, is", () => {
       (socket) => {
         socket.end("HTTP/1.1 200 OK\r\ncontent-length: 2\r\ncontent-length: 3\r\n\r\n{}");
       },
+      "Parse Error",
+    ],
+    [
+      "a control character in a header",
+      (socket) => void socket.end("HTTP/1.1 200 OK\r\nx: a\u0001b\r\ncontent-length: 2\r\n\r\n{}"),
       "Parse Error",
     ],
     [

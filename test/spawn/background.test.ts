@@ -152,8 +152,11 @@ describe.each(["claude", "codex"] as const)("under %s", (provider) => {
       hasRun = true;
       return undefined;
     };
-    await run(await compile({ agent_exit: on(fn(late, { async: true })) }, provider));
+    const { receipts } = await run(await compile({ agent_exit: on(fn(late, { async: true })) }, provider));
     expect(hasRun).toBe(true);
+    const told = receipts.filter((line) => "event" in line && line.event === "agent_exit");
+    expect(told.map(({ kind }) => kind)).toEqual(["fired", "hook", "verdict"]);
+    expect(told[1]).not.toHaveProperty("background");
   });
 
   test("async hooks of a denied agent_prompt have ended when the refusal comes", async () => {

@@ -49,7 +49,8 @@ async function serve(
     const envelope = parseJsonObject(await text(request)) ?? {};
     asked.push({ headers: request.headers, envelope });
     const said = answer({ headers: request.headers, envelope });
-    if (typeof said === "number") response.writeHead(said).end(JSON.stringify(request.headers));
+    if (typeof said === "number")
+      response.writeHead(said).end(JSON.stringify([request.url, request.headers]));
     else response.end(typeof said === "string" ? said : JSON.stringify(said));
   };
   const server = createServer(listener);
@@ -145,7 +146,7 @@ test("two equal http entries are asked once", async () => {
 
 describe("what a header holds", () => {
   const LITERAL = "literal-pl4nted-value";
-  const READ = "Bearer read-pl4nted-value";
+  const READ = "Key read-pl4nted-value";
   const headers = { "x-key": LITERAL, authorization: "env:GUARD_AUTH" };
 
   test("is sent, read from the environment, and stands nowhere else, though the server quotes it", async () => {
