@@ -124,6 +124,12 @@ describe.each(["claude", "codex"] as const)("under %s a guard behind an address"
     expect(isThere(place, "ran")).toBe(true);
   });
 
+  test("that says more than is read denies", async () => {
+    const { url } = await serve(() => "x".repeat(1024 * 1024 + 1));
+    const { result } = await run(gate(url), { provider });
+    expect([isThere(place, "ran"), result.hooks]).toMatchObject([false, { denied: 1, failed: 1 }]);
+  });
+
   test("is asked only where its group's where holds", async () => {
     const { url, asked } = await serve(denyBash);
     const hooks = [{ type: "http" as const, url }];
@@ -147,11 +153,11 @@ test("two equal http entries are asked once", async () => {
 describe("what a header holds", () => {
   const LITERAL = "literal-pl4nted-value";
   const READ = "Key read-pl4nted-value";
-  const headers = { "x-key": LITERAL, authorization: "env:GUARD_AUTH" };
+  const headers = { "x-key": LITERAL, authorization: "env:GUARD_HEADER" };
 
   test("is sent, read from the environment, and stands nowhere else, though the server quotes it", async () => {
     const { url, asked } = await serve(() => 500);
-    const env = { GUARD_AUTH: READ };
+    const env = { GUARD_HEADER: READ };
     const address = `${url}?token=pl4nted-query-value`;
     const declaration = {
       ...gate(address, { headers }),
@@ -173,10 +179,13 @@ describe("what a header holds", () => {
   });
 
   test("is in a denial's reason as little, which goes to the model", async () => {
-    const { url } = await serve(({ headers: { authorization } }) => ({
-      hookSpecificOutput: { permissionDecision: "deny", permissionDecisionReason: `no: ${authorization}` },
+    const { url } = await serve(({ headers: sent }) => ({
+      hookSpecificOutput: {
+        permissionDecision: "deny",
+        permissionDecisionReason: `no: ${sent.authorization} ${sent["x-key"]}`,
+      },
     }));
-    const { events } = await run(gate(url, { headers }), { env: { GUARD_AUTH: READ } });
+    const { events } = await run(gate(url, { headers }), { env: { GUARD_HEADER: READ } });
     expect(isThere(place, "ran")).toBe(false);
     expect(JSON.stringify(events)).toContain("no: ");
     expect(JSON.stringify(events)).not.toContain("pl4nted");
@@ -190,7 +199,7 @@ describe("what a header holds", () => {
       {
         code: "placeholder_unset",
         path: "PreToolUse[0].hooks[0].headers",
-        message: expect.stringContaining("GUARD_AUTH"),
+        message: expect.stringContaining("GUARD_HEADER"),
       },
     ]);
     expect(asked).toEqual([]);
@@ -199,9 +208,9 @@ describe("what a header holds", () => {
 
   test("is read when the request is made", async () => {
     const { url, asked } = await serve(() => ({}));
-    const env: NodeJS.ProcessEnv = { ...place.env, GUARD_AUTH: "first-value" };
+    const env: NodeJS.ProcessEnv = { ...place.env, GUARD_HEADER: "first-value" };
     const turn = () => {
-      env.GUARD_AUTH = "second-value";
+      env.GUARD_HEADER = "second-value";
       return undefined;
     };
     const hooks = await compile({
