@@ -280,6 +280,15 @@ describe("a failure, which denies on a gate, is", () => {
     expect(message).not.toContain("pl4");
   });
 
+  test("a header that the server names as a charset is not told either", async () => {
+    const url = await serve((request, response) => {
+      response.setHeader("content-type", `text/plain; charset=${request.headers["x-key"]}`).end("{}");
+    });
+    const message = await failureOf(url, { headers: { "x-key": "pl4nted-value" } });
+    expect(message).toContain("charset");
+    expect(message).not.toContain("pl4nted");
+  });
+
   test.each([301, 302, 303, 307, 308, 300, 304])(
     "status %i: nobody is asked in the server's place",
     async (status) => {
