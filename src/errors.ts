@@ -10,7 +10,8 @@ export const REFUSAL_CODES = {
   command_not_found: "the program or a file named in argv does not exist or cannot be executed",
   command_untrusted: "the command, or the project that declares it, is not trusted",
   command_changed: "the bytes of a guard differ from those compiled or trusted",
-  placeholder_unset: "a placeholder in argv, or a variable that an env value names, has no value",
+  placeholder_unset:
+    "a placeholder in argv, or a variable that a value of env or headers names, has no value",
   selftest_failed: "a guard does not answer its own self-test as it says",
   handler_type_unsupported: "the handler type is reserved or unknown",
   deadline_invalid: "a timeout is not usable, or the deadlines cannot be nested",

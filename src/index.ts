@@ -28,6 +28,7 @@ export type {
   HookDeclaration,
   HookEntry,
   HookGroup,
+  HttpEntry,
   SelfTest,
 } from "./declaration/types.ts";
 export {

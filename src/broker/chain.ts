@@ -5,6 +5,7 @@ import type { CompiledEntry, FileIdentity } from "../compiler/plan.ts";
 import { HOOK_MARKER } from "../exec/hook-env.ts";
 import { runCommand } from "../exec/run-command.ts";
 import { runHandler } from "../exec/run-handler.ts";
+import { runHttp } from "../exec/run-http.ts";
 import { isJsonObject, parseJsonObject } from "../json.ts";
 import type { Envelope } from "../profile/envelope-types.ts";
 import { capabilityOf, type EventName } from "../profile/events.ts";
@@ -118,8 +119,10 @@ export async function runChain(options: ChainOptions): Promise<ChainResult> {
     const step = describeStep(entry, envelope, outcome, asked);
     steps.push(step);
     onStep(step);
-    if (outcome?.failed === true && entry.type === "function" && entry.throws === true)
+    if (outcome?.failed === true && entry.type === "function" && entry.throws === true) {
+      session.contexts.unshift(...carried);
       throw new HookExecutionError(entry.id, event, outcome.notes[0]?.detail ?? "", outcome.cause);
+    }
     if (outcome !== undefined) fold.add(outcome.verdict);
     if (fold.denied) break;
     if (signal.aborted) {
@@ -128,8 +131,8 @@ export async function runChain(options: ChainOptions): Promise<ChainResult> {
       break;
     }
   }
-  // A denial carries no context: what hooks in the background said still waits.
-  if (fold.denied) session.contexts.unshift(...carried);
+  // A denial carries no context, and nobody reads the verdict of an abandoned call: what hooks in the background said still waits.
+  if (fold.denied || signal.aborted) session.contexts.unshift(...carried);
   return { verdict: fold.verdict, steps };
 }
 
@@ -171,8 +174,12 @@ function createRepeats(): (entry: CompiledEntry, envelope: Envelope) => boolean 
 
 function repeatKey(entry: CompiledEntry): string {
   const { type, timeoutMs, onFailure, grants, once = false, async: background = false } = entry;
-  const runs = entry.type === "command" ? [entry.argv, entry.env] : [entry.throws, entry.closesFeedback];
-  return JSON.stringify([type, runs, timeoutMs, onFailure, grants, once, background]);
+  return JSON.stringify([type, runsOf(entry), timeoutMs, onFailure, grants, once, background]);
+}
+
+function runsOf(entry: CompiledEntry): unknown[] {
+  if (entry.type === "command") return [entry.argv, entry.env];
+  return entry.type === "http" ? [entry.url, entry.headers] : [entry.throws, entry.closesFeedback];
 }
 
 /** Its failures are told like any other; nothing waits for it. */
@@ -250,6 +257,14 @@ async function runEntry(
     const { exit, stdout, durationMs, cause } = await runHandler({ handler, envelope, timeoutMs, signal });
     const interpretation = interpret(exit, stdout, "", entry.event, entry);
     return { ...interpretation, exit, durationMs, outputKeys: answerKeys(stdout), cause };
+  }
+  if (entry.type === "http") {
+    const { url, headers, onFailure, grants } = entry;
+    const body = `${JSON.stringify(envelope)}\n`;
+    const { exit, stdout, truncated, durationMs } = await runHttp({ url, headers, body, timeoutMs, signal });
+    const policy = { onFailure, grants, stdoutTruncated: truncated };
+    const interpretation = interpret(exit, stdout, "", entry.event, policy);
+    return { ...interpretation, exit, durationMs, truncated, outputKeys: answerKeys(stdout) };
   }
   markers += 1;
   const marker = `${options.marker}.${markers}`;

@@ -97,9 +97,10 @@ export function exitCodeOfInvoked({ isRefused, verdict }: Pick<Invoked, "isRefus
 }
 
 export function describeInvoked(event: EventName, { steps, notRun, verdict, isRefused }: Invoked): string[] {
-  const lines = steps.map(({ id, origin, got, ms, exit, reason }) => {
+  const lines = steps.map(({ id, origin, got, ms, exit, reason, background }) => {
     const where = origin === undefined ? "" : `  ${origin}`;
-    return `${id}  ${got}  ${ms} ms  ${exit}${reason === "" ? "" : `: ${reason}`}${where}`;
+    const beside = background === true ? " in the background" : "";
+    return `${id}  ${got}${beside}  ${ms} ms  ${exit}${reason === "" ? "" : `: ${reason}`}${where}`;
   });
   const left = notRun.map(({ id, state, problem }) => `${id}  NOT RUN (${state}): ${problem}`);
   if (lines.length + left.length === 0) lines.push(`no hook is declared for ${event}`);

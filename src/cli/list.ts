@@ -50,8 +50,14 @@ export function describeHooks(hooks: readonly ListedHook[]): string[] {
       .filter((hook) => hook.event === event)
       .flatMap((hook, index) => [
         `  ${index + 1}. ${hook.matcher ?? "*"}  ${hook.command.join(" ")}`,
-        `     ${describeProvenance(hook)}; ${hook.timeoutMs} ms, on_failure ${hook.onFailure}, ${hook.selftests} self-test(s)`,
+        ...(hook.where === undefined ? [] : [`     where ${JSON.stringify(hook.where)}`]),
+        `     ${describeProvenance(hook)}; ${hook.timeoutMs} ms, on_failure ${hook.onFailure}, ${hook.selftests} self-test(s)${describeTerms(hook)}`,
         ...(hook.state === "runs" ? [] : [`     DOES NOT RUN (${hook.state}): ${hook.problem ?? ""}`]),
       ]),
   ]);
+}
+
+/** When it runs, where that is not each time and in its turn. */
+export function describeTerms({ once, async: isBackground }: Pick<ListedHook, "once" | "async">): string {
+  return `${once === true ? ", once" : ""}${isBackground === true ? ", async" : ""}`;
 }

@@ -75,7 +75,7 @@ function nothingToTest(path: string): AgentHooksRefused {
 const MEANING: Readonly<Record<GuardState, string>> = {
   denies: "denies",
   acts: "rewrites or adds text, as its self-tests say",
-  no_gate: "its event blocks nothing",
+  no_gate: "blocks nothing: its event cannot, or it is async",
   never_blocked: "NEVER BLOCKED",
   not_shown: "NOT SHOWN ANYTHING",
   failed: "FAILED, and denied nothing",

@@ -1,8 +1,15 @@
 // The entries of a checked declaration, resolved, identified and judged for trust. One that is not trusted is refused on a gate; on any other
 // event it is left out, and said so.
 
+import { showUrl } from "../declaration/http-url.ts";
 import { type Origin, rememberedOrigin, sourceOf } from "../declaration/origin.ts";
-import type { CommandEntry, FunctionEntry, HookDeclaration, HookEntry } from "../declaration/types.ts";
+import type {
+  CommandEntry,
+  FunctionEntry,
+  HookDeclaration,
+  HookEntry,
+  HttpEntry,
+} from "../declaration/types.ts";
 import type { Issue } from "../errors.ts";
 import { capabilityOf, type EventName } from "../profile/events.ts";
 import { hashCommand } from "../trust/command-hash.ts";
@@ -42,7 +49,7 @@ export async function compileEntries(
     return judgeCommand(entry.command, pins, await records);
   };
   for (const [event, groups] of Object.entries(declaration) as [EventName, HookDeclaration[string]][]) {
-    for (const [groupIndex, { matcher, hooks }] of groups.entries()) {
+    for (const [groupIndex, { matcher, where, hooks }] of groups.entries()) {
       for (const [entryIndex, entry] of hooks.entries()) {
         const id = `${event}[${groupIndex}].hooks[${entryIndex}]`;
         const origin = options.origins.get(entry) ?? rememberedOrigin(entry);
@@ -50,16 +57,34 @@ export async function compileEntries(
           id,
           event,
           matcher,
+          // A copy: what is frozen in the token must not be the caller's own, nor change with it.
+          ...(where === undefined ? {} : { where: structuredClone(where) }),
           timeoutMs: Math.ceil((entry.timeout ?? HOOK_TIMEOUT_SECONDS) * 1000),
           onFailure: entry.on_failure ?? "closed",
           grants: entry.grants ?? false,
+          ...(entry.once === true ? { once: true } : {}),
+          ...(entry.async === true ? { async: true } : {}),
         } as const;
         if (entry.type === "function") {
           entries.push({ ...common, type: "function", name: functionName(entry), handler: entry.handler });
           provenance[id] = provenanceOf(entry, origin, "own");
           continue;
         }
+        const leaveOut = (issue: Issue & { code: SkippedEntry["code"] }) => {
+          const { code, message, hint } = issue;
+          if (capabilityOf(event).role === "gate") options.issues.push(issue);
+          else skipped.push({ id, event, matcher, code, message: `${at}: ${message} (${hint})` });
+        };
         const at = `${origin === undefined ? options.source : `${origin.file}:${origin.line}`}: ${id}`;
+        if (entry.type === "http") {
+          const isUntrusted = isPinned(entry, origin);
+          provenance[id] = provenanceOf(entry, origin, isUntrusted ? "untrusted" : "own");
+          if (origin?.projectUntrusted !== undefined)
+            options.issues.push(untrustedProjectIssue(`${at}.url`, origin.projectUntrusted));
+          else if (isUntrusted) leaveOut(httpTrustIssue(entry, at));
+          else entries.push({ ...common, type: "http", url: entry.url, headers: { ...entry.headers } });
+          continue;
+        }
         const { place } = options;
         const resolved = await resolveEntry(entry, at, {
           place,
@@ -77,10 +102,7 @@ export async function compileEntries(
           continue;
         }
         if (trust.state === "untrusted" || trust.state === "changed") {
-          const issue = trustIssue(entry, at, trust);
-          const { code, message, hint } = issue;
-          if (capabilityOf(event).role === "gate") options.issues.push(issue);
-          else skipped.push({ id, event, matcher, code, message: `${at}: ${message} (${hint})` });
+          leaveOut(trustIssue(entry, at, trust));
           continue;
         }
         const { argv, argv0, files } = resolved;
@@ -123,6 +145,16 @@ function trustIssue(
     path: `${at}.command`,
     message: detail,
     hint: `read it with \`bridle trust\`, then \`bridle trust approve ${hash}\``,
+  };
+}
+
+/** There is nothing to pin: what answers at an address can change with every call. */
+function httpTrustIssue({ url }: HttpEntry, at: string): Issue & { code: SkippedEntry["code"] } {
+  return {
+    code: "command_untrusted",
+    path: `${at}.url`,
+    message: `POST ${showUrl(url)} cannot be trusted: only commands can be pinned, and this entry comes with a plugin or an import`,
+    hint: "declare it in a file of your own",
   };
 }
 

@@ -171,7 +171,9 @@ function checkEvents(declaration: HookDeclaration, provider: Provider, source: s
       code: "event_unsupported",
       path: `${source}: ${event}`,
       message: `${provider} does not fire ${event}`,
-      hint: "remove it or compile for a provider that does",
+      hint: PROVIDERS.some((one) => capabilityOf(event)[one].fires)
+        ? "remove it or compile for a provider that does"
+        : "remove it: only the in-process host fires it (docs/HOST.md)",
     }));
 }
 

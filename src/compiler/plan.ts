@@ -58,7 +58,14 @@ export interface CompiledFunction extends CompiledEntryBase {
   readonly closesFeedback?: boolean;
 }
 
-export type CompiledEntry = CompiledCommand | CompiledFunction;
+export interface CompiledHttp extends CompiledEntryBase {
+  readonly type: "http";
+  readonly url: string;
+  /** As declared: a value `env:NAME` is read when the request is made. */
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+export type CompiledEntry = CompiledCommand | CompiledFunction | CompiledHttp;
 
 /** Where an entry comes from, and why it may run. */
 export interface EntryProvenance {

@@ -1,10 +1,12 @@
 // The hooks of a loaded declaration as a run would take them, without an agent's binary: which run, which do not, and why. Starts nothing.
 
+import { showUrl } from "../declaration/http-url.ts";
 import type { LoadedSettings } from "../declaration/load-settings.ts";
-import type { HookEntry, SelfTest } from "../declaration/types.ts";
+import type { HookEntry, HookGroup, SelfTest } from "../declaration/types.ts";
 import type { Issue, RefusalCode } from "../errors.ts";
-import { missingReferences } from "../exec/bind-command.ts";
+import { missingReferences, placeOfReferences } from "../exec/bind-command.ts";
 import { capabilityOf, EVENT_NAMES, type EventName } from "../profile/events.ts";
+import type { Where } from "../profile/where.ts";
 import { compileEntries } from "./compile-entries.ts";
 import { HOOK_TIMEOUT_SECONDS } from "./deadlines.ts";
 import type { CompiledEntry, EntryProvenance } from "./plan.ts";
@@ -15,11 +17,14 @@ export interface ListedHook extends EntryProvenance {
   readonly id: string;
   readonly event: EventName;
   readonly matcher?: string;
-  /** argv as declared, or the name of a function. It may hold secrets: show it redacted. */
+  readonly where?: Where;
+  /** argv as declared, the name of a function, or `POST` and an address without its query's values. It may hold secrets: show it redacted. */
   readonly command: readonly string[];
   readonly timeoutMs: number;
   readonly onFailure: "closed" | "open";
   readonly grants: boolean;
+  readonly once?: true;
+  readonly async?: true;
   readonly selftests: number;
   /** `runs`; `pending`: not trusted; `refused`: it cannot run. */
   readonly state: "runs" | "pending" | "refused";
@@ -69,13 +74,18 @@ export async function resolveHooks(
   });
   const unset = entries.flatMap((entry) => {
     const missing = missingReferences(entry, env);
-    const message = `its env names ${missing.join(", ")}, which is not set`;
+    const message = `its ${placeOfReferences(entry)} name ${missing.join(", ")}, which is not set`;
     return missing.length === 0 ? [] : [{ id: entry.id, code: "placeholder_unset" as const, message }];
   });
   const compiled = new Map(
     entries.filter(({ id }) => !unset.some((one) => one.id === id)).map((entry) => [entry.id, entry]),
   );
-  const describe = (event: EventName, matcher: string | undefined, entry: HookEntry, id: string) => {
+  const describe = (
+    event: EventName,
+    { matcher, where }: Pick<HookGroup, "matcher" | "where">,
+    entry: HookEntry,
+    id: string,
+  ) => {
     const origin = origins.get(entry);
     const from = provenance[id] ?? { tier: origin?.tier ?? "caller", trust: "own" as const };
     const runs = compiled.get(id);
@@ -94,10 +104,13 @@ export async function resolveHooks(
       id,
       event,
       ...(matcher === undefined ? {} : { matcher }),
-      command: entry.type === "command" ? entry.command : [entry.name ?? (entry.handler.name || "function")],
+      ...(where === undefined ? {} : { where }),
+      command: commandOf(entry),
       timeoutMs: Math.ceil((entry.timeout ?? HOOK_TIMEOUT_SECONDS) * 1000),
       onFailure: entry.on_failure ?? "closed",
       grants: entry.grants ?? false,
+      ...(entry.once === true ? { once: true as const } : {}),
+      ...(entry.async === true ? { async: true as const } : {}),
       selftests: entry.selftest?.length ?? 0,
       ...from,
       ...(from.origin === undefined && origin !== undefined
@@ -112,13 +125,19 @@ export async function resolveHooks(
     };
   };
   const hooks = EVENT_NAMES.flatMap((event) =>
-    (declaration[event] ?? []).flatMap(({ matcher, hooks: group }, groupIndex) =>
-      group.map((entry, entryIndex) =>
-        describe(event, matcher, entry, `${event}[${groupIndex}].hooks[${entryIndex}]`),
+    (declaration[event] ?? []).flatMap((group, groupIndex) =>
+      group.hooks.map((entry, entryIndex) =>
+        describe(event, group, entry, `${event}[${groupIndex}].hooks[${entryIndex}]`),
       ),
     ),
   );
   return { hooks, issues, projectRoot, hookPath: pathOutside(path, [projectRoot]) };
+}
+
+function commandOf(entry: HookEntry): readonly string[] {
+  if (entry.type === "command") return entry.command;
+  if (entry.type === "http") return ["POST", showUrl(entry.url)];
+  return [entry.name ?? (entry.handler.name || "function")];
 }
 
 /** What `bridle list` shows. */

@@ -1,9 +1,12 @@
 // The one proof that a declaration was checked. Only compileAgentHooks can mint it; spawnAgent takes nothing else.
 
+import { showUrl } from "../declaration/http-url.ts";
+import type { HookEntry } from "../declaration/types.ts";
 import { AgentHooksRefused } from "../errors.ts";
 import type { Provider } from "../profile/events.ts";
+import type { Where } from "../profile/where.ts";
 import type { Downgrade } from "../prove/proof.ts";
-import type { EntryProvenance, HookPlan, ProofSummary, ProveState } from "./plan.ts";
+import type { CompiledEntry, EntryProvenance, HookPlan, ProofSummary, ProveState } from "./plan.ts";
 import { type CompileWarning, listWarnings } from "./warnings.ts";
 
 const mintKey = Symbol("mint");
@@ -26,14 +29,19 @@ export interface HookDescription {
     readonly id: string;
     readonly event: string;
     readonly matcher?: string;
-    readonly type: "command" | "function";
-    /** Program and number of further words; arguments may hold secrets and are not shown. */
+    readonly where?: Where;
+    readonly type: HookEntry["type"];
+    /** Program and number of further words; arguments may hold secrets and are not shown. Of http the address, without its query's values. */
     readonly program: string;
     readonly timeoutMs: number;
     readonly onFailure: "closed" | "open";
     readonly grants: boolean;
+    readonly once?: true;
+    readonly async?: true;
     /** Names only. */
     readonly env: readonly string[];
+    /** Of http; names only. */
+    readonly headers?: readonly string[];
     readonly tier: EntryProvenance["tier"];
     readonly source?: string;
     /** `file:line`. */
@@ -82,12 +90,16 @@ export class RenderedHooks {
         id: entry.id,
         event: entry.event,
         ...(entry.matcher === undefined ? {} : { matcher: entry.matcher }),
+        ...(entry.where === undefined ? {} : { where: entry.where }),
         type: entry.type,
-        program: entry.type === "command" ? `${entry.argv[0]} (+${entry.argv.length - 1})` : entry.name,
+        program: programOf(entry),
         timeoutMs: entry.timeoutMs,
         onFailure: entry.onFailure,
         grants: entry.grants,
+        ...(entry.once === true ? { once: true as const } : {}),
+        ...(entry.async === true ? { async: true as const } : {}),
         env: entry.type === "command" ? Object.keys(entry.env) : [],
+        ...(entry.type === "http" ? { headers: Object.keys(entry.headers) } : {}),
         ...(provenance[entry.id] ?? CALLER),
       })),
       skipped: skipped.map(({ id, event, matcher }) => ({
@@ -103,6 +115,11 @@ export class RenderedHooks {
   toJSON(): HookDescription {
     return this.describe();
   }
+}
+
+export function programOf(entry: CompiledEntry): string {
+  if (entry.type === "command") return `${entry.argv[0]} (+${entry.argv.length - 1})`;
+  return entry.type === "http" ? `POST ${showUrl(entry.url)}` : entry.name;
 }
 
 /** @internal Called by compileAgentHooks alone. */

@@ -1,10 +1,16 @@
 // What a caller should know of a declaration that is fine. Pure; refuses nothing.
 
+import { capabilityOf } from "../profile/events.ts";
 import type { HookPlan } from "./plan.ts";
 import { guardsShell } from "./shell-guard.ts";
 
 export interface CompileWarning {
-  readonly code: "hole_write_stdin" | "proof_ignored" | "command_untrusted" | "command_changed";
+  readonly code:
+    | "hole_write_stdin"
+    | "proof_ignored"
+    | "command_untrusted"
+    | "command_changed"
+    | "async_never_blocks";
   readonly message: string;
 }
 
@@ -12,7 +18,16 @@ export interface CompileWarning {
 export function listWarnings(
   plan: Pick<HookPlan, "entries" | "provider" | "proof" | "skipped">,
 ): CompileWarning[] {
-  return [...ignoredProof(plan), ...untypedShell(plan), ...skippedEntries(plan)];
+  return [...ignoredProof(plan), ...untypedShell(plan), ...backgroundGates(plan), ...skippedEntries(plan)];
+}
+
+function backgroundGates({ entries }: Pick<HookPlan, "entries">): CompileWarning[] {
+  return entries
+    .filter(({ event, async: isBackground }) => isBackground === true && capabilityOf(event).role === "gate")
+    .map(({ id }) => ({
+      code: "async_never_blocks",
+      message: `${id} is async: nothing waits for it, so it blocks nothing`,
+    }));
 }
 
 function skippedEntries({ skipped }: Pick<HookPlan, "skipped">): CompileWarning[] {

@@ -2,7 +2,7 @@
 
 import { z } from "zod";
 import { capabilityOf, EVENT_NAMES } from "../profile/events.ts";
-import { commandEntry } from "./schema.ts";
+import { commandEntry, httpEntry } from "./schema.ts";
 
 /** Other keys of a settings file are not ours: they are let through. */
 export function settingsJsonSchema(): Record<string, unknown> {
@@ -13,7 +13,16 @@ export function settingsJsonSchema(): Record<string, unknown> {
       .describe(
         "Omitted, empty or *: everything. A name, a list a|b, kind:shell, or a regular expression (RE2).",
       ),
-    hooks: z.array(commandEntry).min(1).describe("Run in this order; the first denial ends the chain."),
+    where: z
+      .record(z.string(), z.json())
+      .optional()
+      .describe(
+        "Beside the matcher: what the envelope must hold. A part of it, with tests $eq, $in, $exists and $contains. See docs/PROFILE.md, Where.",
+      ),
+    hooks: z
+      .array(z.discriminatedUnion("type", [commandEntry, httpEntry]))
+      .min(1)
+      .describe("Run in this order; the first denial ends the chain."),
   });
   const events = Object.fromEntries(
     EVENT_NAMES.map((name) => {

@@ -2,11 +2,12 @@
 
 import { z } from "zod";
 import { EVENT_NAMES } from "../profile/events.ts";
+import { urlProblem } from "./http-url.ts";
 
 /** Longest timeout accepted, in seconds. */
 export const TIMEOUT_MAX_SECONDS = 3600;
 
-/** A value of `env` that begins so names a variable of the supervisor, read when a run starts. */
+/** A value of `env` or `headers` that begins so names a variable of the supervisor, read when the hook runs. */
 export const ENV_REFERENCE = "env:";
 
 const envName = z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/, "must be a variable name");
@@ -51,6 +52,16 @@ const policy = {
     .boolean()
     .optional()
     .describe("Lets an allow of this entry grant what the agent's own rules would withhold. Default false."),
+  once: z
+    .boolean()
+    .optional()
+    .describe("Runs the first time it is wanted in a run, and never again in that run. Default false."),
+  async: z
+    .boolean()
+    .optional()
+    .describe(
+      "Runs in the background: nothing waits for it, it decides nothing, and its context comes with a later event. Default false.",
+    ),
   selftest: z
     .array(selfTest)
     .min(1)
@@ -86,5 +97,55 @@ export const functionEntry = z.strictObject({
   type: z.literal("function"),
   handler: z.custom((value) => typeof value === "function", "must be a function"),
   name: z.string().optional(),
+  ...policy,
+});
+
+/** Bridle sets these, or they belong to the connection. */
+const OWN_HEADERS = [
+  "host",
+  "content-length",
+  "content-type",
+  "transfer-encoding",
+  "connection",
+  "accept-encoding",
+];
+
+const headerName = z
+  .string()
+  .regex(/^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/, "must be the name of an HTTP header")
+  .refine((name) => !OWN_HEADERS.includes(name.toLowerCase()), `must be none of ${OWN_HEADERS.join(", ")}`);
+const headerValue = z
+  .string()
+  .regex(
+    /^(?!env:)|^env:[A-Za-z_][A-Za-z0-9_]*$/,
+    "env: must be followed by the name of a variable, as in env:NAME",
+  )
+  .refine((value) => !/[\r\n\0]/.test(value), "must not hold a CR, an LF or a NUL")
+  .refine(
+    (value) => /^[\t\x20-\x7e\x80-\xff\r\n\0]*$/.test(value),
+    "holds a character that a header cannot carry",
+  )
+  .describe("The value; env:NAME reads the variable NAME of the supervisor when the request is made.");
+
+export const httpEntry = z.strictObject({
+  type: z.literal("http"),
+  url: z
+    .string()
+    .superRefine((value, context) => {
+      const message = urlProblem(value);
+      if (message !== undefined) context.addIssue({ code: "custom", message });
+    })
+    .describe(
+      "Asked by POST with the envelope as JSON. https, or http to localhost, 127.0.0.0/8 or ::1; no user, no fragment.",
+    ),
+  headers: z
+    .record(headerName, headerValue)
+    .superRefine((headers, context) => {
+      const names = Object.keys(headers).map((name) => name.toLowerCase());
+      const twice = names.find((name, index) => names.indexOf(name) !== index);
+      if (twice !== undefined) context.addIssue({ code: "custom", message: `holds ${twice} twice` });
+    })
+    .optional()
+    .describe("Headers of the request."),
   ...policy,
 });

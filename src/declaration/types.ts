@@ -3,6 +3,7 @@
 import type { JsonObject } from "../json.ts";
 import type { Envelope } from "../profile/envelope-types.ts";
 import type { EventName } from "../profile/events.ts";
+import type { Where } from "../profile/where.ts";
 
 /** One question to a guard, and what it must answer (docs/SELFTEST.md). */
 export interface SelfTest {
@@ -14,45 +15,59 @@ export interface SelfTest {
   expect: "deny" | "allow" | "rewrite" | "context";
 }
 
-export interface CommandEntry {
-  type: "command";
-  /** argv; the program and its arguments, never a shell string. */
-  command: string[];
+/** What every entry may say, whatever it runs. */
+export interface EntryTerms {
   /** Seconds, as in both providers' own files. Default 60. */
   timeout?: number;
   /** What a failing guard means on a blocking event. Default `closed` (Dv1-5). */
   on_failure?: "closed" | "open";
   /** Lets an `allow` of this entry grant what the provider's own rules would withhold (Dv1-6). Default false. */
   grants?: boolean;
+  /** Runs the first time it is wanted in a run, and never again in that run. Default false. */
+  once?: boolean;
+  /** Runs in the background: nothing waits for it, so it decides nothing. Default false. */
+  async?: boolean;
+  /** What this guard must answer. Changes nothing of what runs. */
+  selftest?: SelfTest[];
+}
+
+export interface CommandEntry extends EntryTerms {
+  type: "command";
+  /** argv; the program and its arguments, never a shell string. */
+  command: string[];
   /** Extra environment for this hook. */
   env?: Record<string, string>;
   /** Where an entry that was not written here came from: `imported:claude` or `imported:codex`. */
   source?: string;
-  /** What this guard must answer. Changes nothing of what runs. */
-  selftest?: SelfTest[];
+}
+
+export interface HttpEntry extends EntryTerms {
+  type: "http";
+  /** Absolute; `http:` only to a loopback address. The envelope is sent to it by POST. */
+  url: string;
+  /** Sent with it. A value `env:NAME` is read from the supervisor's environment when the request is made. */
+  headers?: Record<string, string>;
 }
 
 /** What a function handler returns: nothing, or the same object a command would print. */
 export type HookAnswer = JsonObject | undefined | null;
 
-export interface FunctionEntry {
+export interface FunctionEntry extends EntryTerms {
   type: "function";
   handler: (envelope: Envelope, context: { signal: AbortSignal }) => HookAnswer | Promise<HookAnswer>;
-  timeout?: number;
-  on_failure?: "closed" | "open";
-  grants?: boolean;
   /** Names the handler in receipts and messages. */
   name?: string;
-  selftest?: SelfTest[];
 }
 
-export type HookEntry = CommandEntry | FunctionEntry;
+export type HookEntry = CommandEntry | FunctionEntry | HttpEntry;
 
 export interface HookGroup {
   /** Omitted, `""`, `"*"`: all. See docs/PROFILE.md. */
   matcher?: string;
+  /** Beside the matcher: what the envelope must hold. See docs/PROFILE.md, Where. */
+  where?: Where;
   hooks: HookEntry[];
 }
 
-/** `{ [event]: [{ matcher?, hooks: [entry] }] }` */
+/** `{ [event]: [{ matcher?, where?, hooks: [entry] }] }` */
 export type HookDeclaration = { [event: string]: HookGroup[] };

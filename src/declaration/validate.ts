@@ -2,14 +2,24 @@
 
 import type { z } from "zod";
 import type { Issue, RefusalCode } from "../errors.ts";
-import { isJsonObject } from "../json.ts";
+import { isJsonObject, type JsonObject } from "../json.ts";
 import { EVENT_NAMES, type EventName, isEventName, SEAMLESS_EVENTS } from "../profile/events.ts";
 import { matcherProblem } from "../profile/matcher.ts";
+import { whereProblem } from "../profile/where.ts";
+import { checkBackground } from "./check-background.ts";
 import { checkSelfTests } from "./check-self-tests.ts";
-import { commandEntry, functionEntry, TIMEOUT_MAX_SECONDS } from "./schema.ts";
-import type { HookDeclaration, SelfTest } from "./types.ts";
+import { showUrl } from "./http-url.ts";
+import { commandEntry, functionEntry, httpEntry, TIMEOUT_MAX_SECONDS } from "./schema.ts";
+import type { HookDeclaration, HookEntry } from "./types.ts";
 
-const RESERVED_TYPES = ["http", "prompt", "agent", "mcp_tool"];
+const SCHEMAS = { command: commandEntry, function: functionEntry, http: httpEntry };
+const RESERVED_TYPES = ["prompt", "agent", "mcp_tool"];
+
+/** What a provider's documentation makes one expect, and why it is not here all the same. */
+const SEAMLESS_BECAUSE: Readonly<Record<string, string>> = {
+  WorktreeCreate:
+    "what its hook prints is the path of a worktree that it made, not JSON, so there is no verdict in it",
+};
 
 /** Environment names an entry may not set: each would change what runs before the guard does. */
 const FORBIDDEN_ENV = /^(?:PATH|HOME|IFS|ENV|BASH_ENV|LD_.*|DYLD_.*|BRIDLE_.*|CLAUDE_PROJECT_DIR)$/;
@@ -54,7 +64,7 @@ export function validateDeclaration(raw: unknown, source = "declaration"): Valid
         "declaration_invalid",
         at,
         `expected a list of groups, got ${show(groups)}`,
-        "write [{ matcher?, hooks: [entry] }]",
+        "write [{ matcher?, where?, hooks: [entry] }]",
       );
       continue;
     }
@@ -77,7 +87,9 @@ export function validateDeclaration(raw: unknown, source = "declaration"): Valid
 function checkEventName(event: string, at: string, { add }: Collector): boolean {
   if (isEventName(event)) return true;
   if (SEAMLESS_EVENTS.includes(event)) {
-    add("event_unsupported", at, `this build has no seam for ${event}`, "remove it: it would never fire");
+    const why = SEAMLESS_BECAUSE[event];
+    const message = `this build has no seam for ${event}${why === undefined ? "" : `: ${why}`}`;
+    add("event_unsupported", at, message, "remove it: it would never fire");
     return false;
   }
   const near = findNearEvent(event);
@@ -108,19 +120,19 @@ function checkGroup(event: EventName, group: unknown, at: string, collector: Col
     add(
       "declaration_invalid",
       at,
-      `expected { matcher?, hooks: [entry] }, got ${show(group)}`,
+      `expected { matcher?, where?, hooks: [entry] }, got ${show(group)}`,
       "wrap the entry in hooks: […]",
     );
     return;
   }
-  const { matcher, hooks, ...unknown } = group as Record<string, unknown>;
+  const { matcher, where, hooks, ...unknown } = group as Record<string, unknown>;
   for (const key of Object.keys(unknown)) {
     const isFlat = key === "command" || key === "type";
     add(
       "declaration_invalid",
       `${at}.${key}`,
       `unknown key ${show(key)} with value ${show(unknown[key])}`,
-      isFlat ? "an entry belongs inside hooks: […]" : "a group has matcher and hooks",
+      isFlat ? "an entry belongs inside hooks: […]" : "a group has matcher, where and hooks",
     );
   }
   if (matcher !== undefined && typeof matcher !== "string") {
@@ -135,6 +147,9 @@ function checkGroup(event: EventName, group: unknown, at: string, collector: Col
         "RE2 syntax; see docs/PROFILE.md, Matchers",
       );
   }
+  const problem = where === undefined ? undefined : whereProblem(where);
+  if (problem !== undefined)
+    add("matcher_invalid", `${at}.where`, problem.replace(/^: /, ""), "see docs/PROFILE.md, Where");
   if (!Array.isArray(hooks)) {
     add("declaration_invalid", `${at}.hooks`, `expected a list of entries, got ${show(hooks)}`, "");
     return;
@@ -163,13 +178,13 @@ function checkEntry(event: EventName, entry: unknown, at: string, collector: Col
     return;
   }
   const { type, command } = entry as Record<string, unknown>;
-  if (type !== "command" && type !== "function") {
+  if (type !== "command" && type !== "function" && type !== "http") {
     const known = typeof type === "string" && RESERVED_TYPES.includes(type) ? "reserved" : "unknown";
     add(
       "handler_type_unsupported",
       `${at}.type`,
       `handler type ${show(type)} is ${known}`,
-      'use "command", or "function" from TypeScript',
+      'use "command" or "http", or "function" from TypeScript',
     );
     return;
   }
@@ -182,10 +197,14 @@ function checkEntry(event: EventName, entry: unknown, at: string, collector: Col
     );
     return;
   }
-  const result = (type === "command" ? commandEntry : functionEntry).safeParse(entry);
-  if (!result.success) for (const issue of result.error.issues) addZodIssue(issue, entry, at, collector);
-  else if (entry.selftest !== undefined)
-    collector.issues.push(...checkSelfTests(event, entry.selftest as unknown as readonly SelfTest[], at));
+  const result = SCHEMAS[type].safeParse(entry);
+  if (result.success) {
+    const checked = entry as unknown as HookEntry;
+    collector.issues.push(
+      ...checkSelfTests(event, checked.selftest ?? [], at),
+      ...checkBackground(checked, at),
+    );
+  } else for (const issue of result.error.issues) addZodIssue(issue, entry, at, collector);
   for (const name of Object.keys(isJsonObject(entry.env) ? entry.env : {})) {
     if (FORBIDDEN_ENV.test(name))
       add(
@@ -197,14 +216,15 @@ function checkEntry(event: EventName, entry: unknown, at: string, collector: Col
   }
 }
 
-function addZodIssue(issue: z.core.$ZodIssue, entry: unknown, at: string, { add }: Collector): void {
+function addZodIssue(issue: z.core.$ZodIssue, entry: JsonObject, at: string, { add }: Collector): void {
   if (issue.code === "unrecognized_keys") {
     for (const key of issue.keys) {
       const value = valueAt(entry, [...issue.path, key]);
       add(
         "declaration_invalid",
         `${placeOf(issue.path, at)}.${key}`,
-        `unknown key ${show(key)} with value ${show(value)}`,
+        // Under a misspelt "headers" stands what no message may quote.
+        `unknown key ${show(key)}${entry.type === "http" ? "" : ` with value ${show(value)}`}`,
         "a misspelt key would be ignored without a word",
       );
     }
@@ -224,7 +244,15 @@ function addZodIssue(issue: z.core.$ZodIssue, entry: unknown, at: string, { add 
       : code === "deadline_invalid"
         ? `seconds, more than 0 and at most ${TIMEOUT_MAX_SECONDS}`
         : "";
-  add(code, where, `${issue.message}, got ${show(value)}`, hint);
+  const message = (issue.code === "invalid_key" ? issue.issues[0]?.message : undefined) ?? issue.message;
+  add(code, where, `${message}${quoteOf(issue, entry, value)}`, hint);
+}
+
+/** What was seen, but for what may be secret: a header's value, an address's password and query. */
+function quoteOf({ path }: z.core.$ZodIssue, { type }: JsonObject, value: unknown): string {
+  if (type === "http" && path[0] === "headers") return "";
+  if (type === "http" && path[0] === "url" && typeof value === "string") return `, got ${showUrl(value)}`;
+  return `, got ${show(value)}`;
 }
 
 function placeOf(path: readonly PropertyKey[], at: string): string {

@@ -2,12 +2,13 @@
 
 import { randomUUID } from "node:crypto";
 import type { CompiledEntry } from "../compiler/plan.ts";
+import { programOf } from "../compiler/token.ts";
 import { AgentHooksRefused, type Issue, refuseIfAny } from "../errors.ts";
 import { missingReferences } from "../exec/bind-command.ts";
 import type { JsonObject } from "../json.ts";
 import type { EventName } from "../profile/events.ts";
 import type { Verdict } from "../profile/verdict.ts";
-import { secretsOfEntries } from "../redaction/declared-secrets.ts";
+import { entrySecrets } from "../redaction/declared-secrets.ts";
 import { createRedactor } from "../redaction/redactor.ts";
 import { checkHostHook, compareOrder, type HostHook, type OrderedEntry } from "./host-hook.ts";
 import { hostPlanOf } from "./host-hooks.ts";
@@ -115,7 +116,7 @@ export function createHookHost(options: HostOptions = {}): HookHost {
   const cwd = options.cwd ?? plan?.projectRoot ?? process.cwd();
   const redactor = createRedactor({
     env,
-    values: [...(options.secrets ?? []), ...secretsOfEntries(entries, env)],
+    values: [...(options.secrets ?? []), ...entries.flatMap((entry) => entrySecrets(entry, env))],
   });
   const tell = (fault: HostFault) => {
     const told = { ...fault, detail: redactor.text(fault.detail) };
@@ -139,7 +140,7 @@ export function createHookHost(options: HostOptions = {}): HookHost {
       ...(scope === undefined ? {} : { scope }),
       event: entry.event,
       type: entry.type,
-      name: nameOf(entry),
+      name: programOf(entry),
       ...(entry.matcher === undefined ? {} : { matcher: entry.matcher }),
       priority,
       failure_mode: failureModeOf(entry),
@@ -302,10 +303,6 @@ function orderHooks(
   });
   if (issues.length > 0) throw new AgentHooksRefused(issues);
   return ordered.toSorted(compareOrder);
-}
-
-function nameOf(entry: CompiledEntry): string {
-  return entry.type === "command" ? (entry.argv[0] ?? "") : entry.name;
 }
 
 function toPromptVerdict(verdict: Verdict): PromptVerdict {

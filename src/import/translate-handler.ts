@@ -88,7 +88,11 @@ function typeProblems(node: SourceNode & { kind: "object" }): string[] {
   const type = memberOf(node, "type")?.value;
   if (type === undefined) return ["the handler has no type, so it never ran"];
   if (type.kind === "string" && type.value === "command") return [];
-  if (type.kind === "string" && ["http", "prompt", "agent", "mcp_tool"].includes(type.value))
+  if (type.kind === "string" && type.value === "http")
+    return [
+      "handler type http is not run by Bridle from an import: only commands can be pinned; declare it by hand",
+    ];
+  if (type.kind === "string" && ["prompt", "agent", "mcp_tool"].includes(type.value))
     return [`handler type ${type.value} is not run by Bridle`];
   return [`handler type ${describeNode(type)} is unknown`];
 }

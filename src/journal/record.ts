@@ -32,16 +32,18 @@ const fileIdentity = z.object({
   sha256: z.string().regex(/^[0-9a-f]{64}$/),
 });
 
-const exitHook = z.object({
+export const exitHook = z.object({
   /** Place in the declaration, for example `agent_exit[0].hooks[1]`. */
   id: text,
-  type: z.enum(["command", "function"]),
+  type: z.enum(["command", "function", "http"]),
   /** sha256 over what runs; finds the same hook in a token. */
   fingerprint: z.string().regex(/^[0-9a-f]{64}$/),
   timeoutMs: z.number().positive(),
   onFailure: z.enum(["closed", "open"]),
   grants: z.boolean(),
-  /** Commands only; null when a word holds a known secret: then only a token can deliver. */
+  /** Commands only, where the entry has one. */
+  where: z.record(z.string(), z.json()).optional(),
+  /** Commands only; null when a word, or the entry's `where`, holds a known secret: then only a token can deliver. */
   argv: z.array(z.string()).min(1).nullable().optional(),
   argv0: text.optional(),
   files: z.array(fileIdentity).optional(),

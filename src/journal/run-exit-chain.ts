@@ -54,7 +54,8 @@ export async function runExitChain({
     session,
     event: "agent_exit",
     envelope,
-    entries,
+    // What a hook in the background comes to would not be among the steps, and there is nothing that need not wait.
+    entries: entries.map((entry) => ({ ...entry, async: false })),
     cwd,
     hookEnv: buildHookEnv({ hookPath, base: env, projectDir: projectRoot, runId, entryEnv: {}, marker }),
     marker,

@@ -94,7 +94,7 @@ export const DIVERGENCES: readonly Divergence[] = [
     claude: "parallel; equal command strings run once; the last rewrite to finish wins",
     codex: "parallel; equal handlers run twice; the last rewrite to finish wins",
     bridle:
-      "one after another in declaration order; each sees the previous rewrite; the first deny ends the chain",
+      "one after another in declaration order, equal ones once; each sees the previous rewrite; the first deny ends the chain",
     why: "a race is not a policy",
     shownBy: "equal-hooks-run-one-after-another, rewrite-then-see, first-denial-ends-the-chain",
   },

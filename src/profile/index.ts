@@ -8,3 +8,4 @@ export { interpret } from "./interpret.ts";
 export { compileMatcher, type Matcher } from "./matcher.ts";
 export { describeTool } from "./tool.ts";
 export type { HookExit, Interpretation, Note, Verdict } from "./verdict.ts";
+export type { Where } from "./where.ts";

@@ -21,6 +21,12 @@ const FIELDS: Readonly<Partial<Record<EventName, JsonObject>>> = {
   PreCompact: { trigger: "auto" },
   PostCompact: { trigger: "auto" },
   Notification: { notification_type: "idle_prompt", message: "waiting" },
+  PreModelCall: {
+    model_request: { messages: [{ role: "user", content: "Fix the failing test" }] },
+    attempt: 1,
+  },
+  PostModelCall: { model_response: { content: "Done." }, attempt: 1 },
+  ErrorOccurred: { error: { name: "Error", message: "overloaded" }, attempt: 1 },
   agent_prompt: { prompt: "Fix the failing test", permission_mode: "default" },
   agent_exit: {
     outcome: "success",
@@ -48,18 +54,21 @@ export function buildEnvelope(
   input: JsonObject,
   { cwd, provider: preferred = "claude" }: EnvelopePlace,
 ): Envelope {
-  const { ours, subject } = capabilityOf(event);
+  const { ours, subject, ...fired } = capabilityOf(event);
+  const ofProvider = PROVIDERS.some((one) => fired[one].fires);
   const provider = providerOf(input, preferred);
   const context = { provider, sessionId: STOCK_ID, runId: STOCK_ID, cwd };
   const envelope: Envelope = {
     ...baseEnvelope(event, context),
-    ...(ours === true ? {} : { provider_session_id: STOCK_ID }),
+    ...(ours === true || !ofProvider ? {} : { provider_session_id: STOCK_ID }),
     ...(subject === "tool_name" ? TOOL : {}),
     ...FIELDS[event],
     ...structuredClone(input),
     provider,
     hook_event_name: event,
   };
+  // A host that owns its model and tool loop is no provider.
+  if (!ofProvider) delete envelope.provider;
   if (subject !== "tool_name") return envelope;
   for (const derived of ["tool_kind", "tool_command", "tool_paths"]) delete envelope[derived];
   const { tool_name: name, tool_input: toolInput } = envelope;

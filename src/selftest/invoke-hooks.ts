@@ -26,6 +26,8 @@ export interface InvokedStep {
   readonly reason: string;
   readonly ms: number;
   readonly exit: string;
+  /** Nothing waited for it; what it decided, it did not. Shown behind the others. */
+  readonly background?: true;
 }
 
 export interface Invoked {
@@ -70,14 +72,15 @@ export async function invokeHooks(
     envelope,
     verdict,
     steps: steps.map((step) => {
-      const { matcher, origin } = byId.get(step.entryId) ?? {};
+      const { matcher, where, origin } = byId.get(step.entryId) ?? {};
       return {
         id: step.entryId,
         ...(origin === undefined ? {} : { origin }),
         matched: step.matched,
-        ...readAnswer(step, matcher),
+        ...readAnswer(step, { matcher, ...(where === undefined ? {} : { where }) }),
         ms: Math.round(step.durationMs),
         exit: step.exit === undefined ? "not run" : describeExit(step.exit),
+        ...(step.background ? { background: true as const } : {}),
       };
     }),
     notRun,

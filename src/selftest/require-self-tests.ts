@@ -3,7 +3,7 @@
 import type { CompiledEntry, EntryProvenance } from "../compiler/plan.ts";
 import type { HookDeclaration, SelfTest } from "../declaration/types.ts";
 import type { Issue } from "../errors.ts";
-import { missingReferences } from "../exec/bind-command.ts";
+import { missingReferences, placeOfReferences } from "../exec/bind-command.ts";
 import type { Provider } from "../profile/events.ts";
 import { runOwn } from "./run-self-tests.ts";
 import type { TryPlace } from "./try-chain.ts";
@@ -30,7 +30,7 @@ export async function requireSelfTests(
     const at = `${provenance[entry.id]?.origin ?? source}: ${entry.id}.selftest`;
     const missing = missingReferences(entry, place.env ?? process.env);
     if (missing.length > 0) {
-      const message = `cannot be asked: its env names ${missing.join(", ")}, which is not set`;
+      const message = `cannot be asked: its ${placeOfReferences(entry)} name ${missing.join(", ")}, which is not set`;
       issues.push({ code: "selftest_failed", path: at, message, hint: "set it" });
       continue;
     }

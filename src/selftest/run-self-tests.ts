@@ -11,10 +11,12 @@ import {
 } from "../compiler/resolve-hooks.ts";
 import type { SelfTest } from "../declaration/types.ts";
 import type { JsonObject } from "../json.ts";
+import type { Envelope } from "../profile/envelope-types.ts";
 import { capabilityOf, type EventName, type Provider } from "../profile/events.ts";
 import { describeExit } from "../profile/interpret.ts";
 import { matches } from "../profile/matcher.ts";
 import { explainSilence } from "../profile/misread-fields.ts";
+import { holds } from "../profile/where.ts";
 import { declaredSecrets } from "../redaction/declared-secrets.ts";
 import { createRedactor } from "../redaction/redactor.ts";
 import { buildEnvelope } from "./build-envelope.ts";
@@ -44,7 +46,7 @@ export interface SelfTestRow {
  * - `never_blocked`: a gate that let everything through that it was shown.
  * - `not_shown`: a gate, and no case is for it.
  * - `failed`: a gate that denied nothing and failed.
- * - `no_gate`: its event blocks nothing.
+ * - `no_gate`: its event blocks nothing, or nothing waits for it.
  * - `not_run`: it is not trusted or cannot run.
  */
 export type GuardState = "denies" | "acts" | "never_blocked" | "not_shown" | "failed" | "no_gate" | "not_run";
@@ -99,7 +101,7 @@ async function testGuard(hook: ResolvedHook, place: Place): Promise<GuardReport>
   const notRun = (why: string): GuardReport => ({ ...listed, rows: [], blocks: "not_run", why });
   if (compiled === undefined) return notRun(listed.problem ?? "it cannot run");
   const rows = tests.length > 0 ? await runOwn(compiled, tests, place) : await runStock(compiled, place);
-  const blocks = stateOf(compiled.event, rows);
+  const blocks = stateOf(compiled, rows);
   const why = await explain(compiled, rows, blocks);
   return { ...listed, rows, blocks, ...(why === undefined ? {} : { why }) };
 }
@@ -117,19 +119,25 @@ export async function runOwn(
 }
 
 async function runStock(entry: CompiledEntry, place: Place): Promise<SelfTestRow[]> {
-  const { event, matcher } = entry;
+  const { event } = entry;
   const rows: SelfTestRow[] = [];
+  if (entry.async === true) return rows;
   for (const { name, input } of stockCasesOf(event)) {
     const { provider } = place;
     const envelope = buildEnvelope(event, input, { cwd: place.projectRoot, ...(provider && { provider }) });
-    if (matches(event, matcher, envelope)) rows.push(await ask(entry, { name, input }, place));
+    if (isWanted(entry, envelope)) rows.push(await ask(entry, { name, input }, place));
   }
   return rows;
 }
 
+function isWanted({ event, matcher, where }: CompiledEntry, envelope: Envelope): boolean {
+  return matches(event, matcher, envelope) && (where === undefined || holds(where, envelope));
+}
+
 function stockCasesOf(event: EventName): readonly StockCase[] {
-  const { role, subject } = capabilityOf(event);
-  if (role !== "gate") return [];
+  const { role, subject, rewrites } = capabilityOf(event);
+  // What a model is asked has no form of its own that a stock case could know.
+  if (role !== "gate" || rewrites === "model_request") return [];
   return subject === "tool_name" ? STOCK_TOOL_CASES : STOCK_PROMPT_CASES;
 }
 
@@ -142,11 +150,12 @@ async function ask(
     cwd: place.projectRoot,
     ...(provider && { provider }),
   });
-  const { steps } = await tryChain([entry], envelope, place);
+  // In the background it would decide nothing, and what it says would be told with a later event.
+  const { steps } = await tryChain([{ ...entry, async: false }], envelope, place);
   place.signal?.throwIfAborted();
   const [step] = steps;
   if (step === undefined) throw new Error(`${entry.id} was not asked`);
-  const { got, reason } = readAnswer(step, entry.matcher);
+  const { got, reason } = readAnswer(step, entry);
   return {
     name,
     input,
@@ -160,7 +169,8 @@ async function ask(
   };
 }
 
-function stateOf(event: EventName, rows: readonly SelfTestRow[]): GuardState {
+function stateOf({ event, async: isBackground }: CompiledEntry, rows: readonly SelfTestRow[]): GuardState {
+  if (isBackground === true) return "no_gate";
   if (rows.some(({ got }) => got === "deny")) return "denies";
   if (capabilityOf(event).role !== "gate") return "no_gate";
   const acts = ({ expected, passed }: SelfTestRow) =>
@@ -175,18 +185,24 @@ async function explain(
   rows: readonly SelfTestRow[],
   blocks: GuardState,
 ): Promise<string | undefined> {
-  if (blocks === "not_shown") return "its matcher wants none of the stock cases: give it a selftest";
+  if (blocks === "not_shown")
+    return "its matcher or its where wants none of the stock cases: give it a selftest";
   if (blocks !== "never_blocked") return undefined;
   const { event } = entry;
-  const text =
-    entry.type === "function"
-      ? entry.handler.toString()
-      : [await readScripts(entry.files.map(({ path }) => path)), ...entry.argv.slice(1)].join("\n");
-  const hint = explainSilence(text, { isTool: capabilityOf(event).subject === "tool_name" });
+  const text = await wordsOf(entry);
+  const isTool = capabilityOf(event).subject === "tool_name";
+  const hint = text === undefined ? undefined : explainSilence(text, { isTool });
   if (hint !== undefined) return hint;
   const others = [...new Set(rows.map(({ got }) => got).filter((got) => got !== "allow"))];
   const answered = others.length === 0 ? "" : `; its answers were ${others.join(", ")}`;
   return rows.some(({ expected }) => expected !== undefined)
     ? `none of its self-tests shows it something to deny${answered}`
-    : `nothing in its words says why${answered}: give it a selftest that shows what it is for`;
+    : `${text === undefined ? "its words are on a server" : "nothing in its words says why"}${answered}: give it a selftest that shows what it is for`;
+}
+
+/** What a guard is made of, as far as it is here. */
+async function wordsOf(entry: CompiledEntry): Promise<string | undefined> {
+  if (entry.type === "http") return undefined;
+  if (entry.type === "function") return entry.handler.toString();
+  return [await readScripts(entry.files.map(({ path }) => path)), ...entry.argv.slice(1)].join("\n");
 }

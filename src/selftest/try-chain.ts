@@ -5,7 +5,7 @@ import { randomUUID } from "node:crypto";
 import { mkdtemp, realpath, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type ChainResult, runChain } from "../broker/chain.ts";
+import { type ChainResult, type ChainStep, runChain } from "../broker/chain.ts";
 import { createChainSession, settleBackground } from "../broker/chain-session.ts";
 import { chainDeadlineMs } from "../compiler/deadlines.ts";
 import type { CompiledEntry } from "../compiler/plan.ts";
@@ -25,6 +25,7 @@ export interface TryPlace {
   readonly signal?: AbortSignal;
 }
 
+/** Waits for hooks in the background too; their steps come last. */
 export async function tryChain(
   entries: readonly CompiledEntry[],
   envelope: Envelope,
@@ -33,9 +34,10 @@ export async function tryChain(
   const runDirectory = await realpath(await mkdtemp(join(tmpdir(), "bridle-try-")));
   const marker = `try-${randomUUID()}`;
   const session = createChainSession();
+  const background: ChainStep[] = [];
   try {
     const bound = entries.map((entry) => bindCommand(entry, { env, runDirectory }));
-    return await runChain({
+    const { verdict, steps } = await runChain({
       event: envelope.hook_event_name,
       envelope,
       entries: bound,
@@ -53,8 +55,12 @@ export async function tryChain(
       signal,
       deadlineMs: chainDeadlineMs(bound),
       checkFiles: listDifferences,
-      onStep: () => {},
+      onStep: (step) => {
+        if (step.background) background.push(step);
+      },
     });
+    await settleBackground(session);
+    return { verdict, steps: [...steps, ...background] };
   } finally {
     await settleBackground(session);
     await rm(runDirectory, { recursive: true, force: true });

@@ -23,6 +23,8 @@ export async function decidePrompt({
   };
   const signal = options.signal ?? new AbortController().signal;
   const verdict = await runtime.runOwn("agent_prompt", envelope, signal);
+  // No run comes of it: what was started in the background must not outlive the refusal.
+  if (verdict.decision === "deny" || options.signal?.aborted === true) await runtime.settle();
   options.signal?.throwIfAborted();
   if (verdict.decision === "deny") {
     const issue: Issue = {

@@ -55,7 +55,7 @@ export interface HookRuntime {
   answer(event: EventName, raw: string, call: BrokerCall): Promise<BrokerAnswer>;
   /** Runs the chain of one of our own events. */
   runOwn(event: "agent_prompt" | "agent_exit", envelope: Envelope, signal: AbortSignal): Promise<Verdict>;
-  /** Waits for chains that were acknowledged before they ran. */
+  /** Waits for chains that were acknowledged before they ran and for hooks in the background; tells what those said to nobody. */
   settle(): Promise<void>;
 }
 
@@ -96,7 +96,9 @@ export function createHookRuntime(options: HookRuntimeOptions): HookRuntime {
     envelope: Envelope,
     call: { id: number; signal: AbortSignal },
   ): Promise<Verdict> => {
-    const entries = (byEvent.get(event) ?? []).map((entry) => bindCommand(entry, place()));
+    const bound = (byEvent.get(event) ?? []).map((entry) => bindCommand(entry, place()));
+    // After agent_exit there is nothing in which a hook could still run.
+    const entries = event === "agent_exit" ? bound.map((entry) => ({ ...entry, async: false })) : bound;
     const startedAt = performance.now();
     counts.fired += 1;
     const { tool_name: toolName, tool_use_id: toolUseId, agent_id: agentId } = envelope;
@@ -216,6 +218,10 @@ export function createHookRuntime(options: HookRuntimeOptions): HookRuntime {
     async settle() {
       while (acknowledged.size > 0) await Promise.all(acknowledged);
       await settleBackground(session);
+      const left = session.contexts.splice(0);
+      if (left.length === 0) return;
+      const message = `${left.length} context(s) of hooks in the background, ${left.join("").length} characters: no event that takes one came after`;
+      receipts.write({ kind: "warning", code: "context_undelivered", message });
     },
   };
 }

@@ -3,7 +3,7 @@
 import { realpath } from "node:fs/promises";
 import type { HookPlan } from "../compiler/plan.ts";
 import { type Issue, refuseIfAny } from "../errors.ts";
-import { missingReferences } from "../exec/bind-command.ts";
+import { missingReferences, placeOfReferences } from "../exec/bind-command.ts";
 import type { ProviderAdapter, RunOptions } from "../render/provider.ts";
 import { listDifferences } from "../trust/identity.ts";
 import { checkSpawnOptions, type SpawnOptions } from "./options.ts";
@@ -43,7 +43,7 @@ function checkReferences(plan: HookPlan, env: NodeJS.ProcessEnv): Issue[] {
   return plan.entries.flatMap((entry) =>
     missingReferences(entry, env).map((name) => ({
       code: "placeholder_unset" as const,
-      path: `${entry.id}.env`,
+      path: `${entry.id}.${placeOfReferences(entry)}`,
       message: `env:${name} has no value: the variable ${name} is not set here`,
       hint: "set it where the supervising program is started",
     })),

@@ -4,10 +4,10 @@ import { randomUUID } from "node:crypto";
 import type { HookPlan } from "../compiler/plan.ts";
 import { pathOutside } from "../compiler/resolve-command.ts";
 import { listWarnings } from "../compiler/warnings.ts";
-import { bindEnv } from "../exec/bind-command.ts";
 import { buildHookEnv } from "../exec/hook-env.ts";
 import { isJsonObject, type Json } from "../json.ts";
 import type { EnvelopeContext } from "../profile/envelope-types.ts";
+import { entrySecrets } from "../redaction/declared-secrets.ts";
 import { isSecretName } from "../redaction/patterns.ts";
 import { createRedactor, type Redactor } from "../redaction/redactor.ts";
 import type { ProviderAdapter, RunOptions } from "../render/provider.ts";
@@ -53,7 +53,11 @@ export function createScope(
     plan.provider === "claude" && options.resume !== undefined ? options.resume : randomUUID();
   const redactor = createRedactor({
     env: { ...env, ...options.env },
-    values: [...(options.secrets ?? []), ...entrySecrets(plan, env), ...serverSecrets(options.mcpServers)],
+    values: [
+      ...(options.secrets ?? []),
+      ...plan.entries.flatMap((entry) => entrySecrets(entry, env)),
+      ...serverSecrets(options.mcpServers),
+    ],
   });
   const temp = temporaryFolder(options);
   const writable = [options.cwd, runOptions.cwd, ...(options.addDirs ?? []), temp];
@@ -108,14 +112,6 @@ export function createScope(
     made,
     ender,
   };
-}
-
-/** What a declaration puts into a guard's environment is treated as secret when its name says so. */
-function entrySecrets(plan: HookPlan, env: NodeJS.ProcessEnv): string[] {
-  return plan.entries
-    .flatMap((entry) => (entry.type === "command" ? Object.entries(bindEnv(entry.env, env)) : []))
-    .filter(([name]) => isSecretName(name))
-    .map(([, value]) => value);
 }
 
 /** The headers of an MCP server but the plain ones, with and without its scheme, and the variables whose names say so. */

@@ -31,14 +31,23 @@ export function fingerprintGates(plan: HookPlan): string[] {
 }
 
 function fingerprint(entry: CompiledEntry): string {
-  const runs =
-    entry.type === "command"
-      ? [entry.argv, entry.env, entry.files.map(({ path, sha256 }) => [path, sha256])]
-      : [entry.name, entry.handler.toString()];
-  const watched = [entry.event, entry.matcher ?? "", entry.onFailure, entry.grants];
+  const { event, matcher = "", onFailure, grants, where, once, async: background } = entry;
+  // Only where it is said: records that were written before there was any of it stay what they are.
+  const narrowed =
+    where === undefined && once === undefined && background === undefined
+      ? []
+      : [{ where, once, background }];
+  const watched = [event, matcher, onFailure, grants, ...narrowed];
   return createHash("sha256")
-    .update(JSON.stringify([watched, runs]))
+    .update(JSON.stringify([watched, runsOf(entry)]))
     .digest("hex");
+}
+
+function runsOf(entry: CompiledEntry): unknown[] {
+  if (entry.type === "http") return [entry.url, entry.headers];
+  return entry.type === "command"
+    ? [entry.argv, entry.env, entry.files.map(({ path, sha256 }) => [path, sha256])]
+    : [entry.name, entry.handler.toString()];
 }
 
 export async function saveSession(

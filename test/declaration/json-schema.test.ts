@@ -19,7 +19,10 @@ test("the schema knows every event and every field, lets other keys be, and no u
   const { properties, ...root } = settingsJsonSchema() as {
     properties: {
       hooks_external: {
-        properties: Record<string, { items: { properties: { hooks: { items: object } } } }>;
+        properties: Record<
+          string,
+          { items: { properties: { where: object; hooks: { items: { oneOf: object[] } } } } }
+        >;
         additionalProperties: unknown;
       };
     };
@@ -29,7 +32,23 @@ test("the schema knows every event and every field, lets other keys be, and no u
   expect(Object.keys(hooks.properties)).toEqual(EVENT_NAMES);
   expect(hooks.additionalProperties).toBe(false);
   expect(root.additionalProperties).not.toBe(false);
-  expect(hooks.properties.PreToolUse?.items.properties.hooks.items).toMatchObject({
+  const group = hooks.properties.PreToolUse?.items.properties;
+  expect(group?.where).toMatchObject({ type: "object" });
+  const [command, http, ...others] = group?.hooks.items.oneOf ?? [];
+  expect(others).toEqual([]);
+  expect(http).toMatchObject({
+    required: ["type", "url"],
+    additionalProperties: false,
+    properties: {
+      type: { const: "http" },
+      url: { type: "string" },
+      headers: { type: "object", propertyNames: { pattern: expect.stringContaining("A-Za-z0-9") } },
+      once: { type: "boolean" },
+      async: { type: "boolean" },
+    },
+  });
+  expect(http).not.toHaveProperty("properties.source");
+  expect(command).toMatchObject({
     required: ["type", "command"],
     additionalProperties: false,
     properties: {
@@ -40,6 +59,8 @@ test("the schema knows every event and every field, lets other keys be, and no u
       grants: { type: "boolean" },
       source: { pattern: expect.stringContaining("imported") },
       env: { type: "object" },
+      once: { type: "boolean" },
+      async: { type: "boolean" },
     },
   });
 });

@@ -94,7 +94,7 @@ test("aliases that grow without bound are refused", async () => {
 
 test("every problem of the file is reported together, each with file, event, group and entry", async () => {
   const text =
-    'hooks_external:\n  PreToolUse:\n    - hooks: [{ type: command, command: "rm x" }, { type: http }]\n  Nope: []\n';
+    'hooks_external:\n  PreToolUse:\n    - hooks: [{ type: command, command: "rm x" }, { type: prompt }]\n  Nope: []\n';
   const issues = await refusal(load(text, "many.yaml"));
   const at = join(folder, "many.yaml");
   expect(issues.map(({ code, path }) => [code, path])).toEqual([

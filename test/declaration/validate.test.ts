@@ -141,7 +141,6 @@ describe("an entry", () => {
     ["node guard.js", "declaration_invalid", AT, '"node guard.js"'],
     [{}, "handler_type_unsupported", `${AT}.type`, "undefined"],
     [{ type: "Command", command: ["x"] }, "handler_type_unsupported", `${AT}.type`, "unknown"],
-    [{ type: "http", url: "x" }, "handler_type_unsupported", `${AT}.type`, "reserved"],
     [{ type: "prompt" }, "handler_type_unsupported", `${AT}.type`, "reserved"],
     [{ type: "agent" }, "handler_type_unsupported", `${AT}.type`, "reserved"],
     [{ type: "mcp_tool" }, "handler_type_unsupported", `${AT}.type`, "reserved"],
@@ -208,7 +207,7 @@ describe("an entry", () => {
 test("all problems are reported together, in declaration order", () => {
   const { issues } = validateDeclaration({
     Nope: [],
-    PreToolUse: [{ matcher: "(", hooks: [{ type: "command", command: [], timeout: 0 }, { type: "http" }] }],
+    PreToolUse: [{ matcher: "(", hooks: [{ type: "command", command: [], timeout: 0 }, { type: "prompt" }] }],
     Setup: [],
   });
   expect(issues.map(({ code }) => code)).toEqual([

@@ -47,6 +47,7 @@ describe("docs/PROFILE.md", () => {
       event.awaited ? "yes" : "no",
       event.ours === true ? "Bridle" : describeFiring(event.claude),
       event.ours === true ? "Bridle" : describeFiring(event.codex),
+      describeFiring(event.host),
     ]);
     expect(tableAfter(profile, "<!-- table: events -->")).toEqual(expected);
   });
@@ -64,8 +65,11 @@ describe("docs/PROFILE.md", () => {
     expect(tableAfter(profile, "<!-- table: divergences -->")).toEqual(expected);
   });
 
-  it("names the version and its date", () => {
-    expect(tableAfter(profile, "## Versions")[0]?.slice(0, 2)).toEqual(["v1", "2026-07-12"]);
+  it("names each version and its date", () => {
+    expect(tableAfter(profile, "## Versions").map((row) => row.slice(0, 2))).toEqual([
+      ["v1", "2026-07-12"],
+      ["v1, revision 1", "2026-11-30"],
+    ]);
   });
 });
 

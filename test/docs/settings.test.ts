@@ -37,7 +37,7 @@ test("SETTINGS.md's example for editors is a settings file that loads", async ()
     await mkdir(join(cwd, ".lionagi"));
     await writeFile(join(cwd, ".lionagi/settings.yaml"), example);
     const { origins } = await loadSettings({ cwd, home: join(cwd, "none") });
-    expect(origins.size).toBe(1);
+    expect(origins.size).toBe(2);
   } finally {
     await rm(cwd, { recursive: true });
   }

@@ -104,7 +104,9 @@ test("{run_dir} is a folder of the host's own that close removes", async () => {
 
 test("env:NAME is read when the host is made, and one that is not set refuses", async () => {
   const hooks = await compileHostHooks(
-    sh('echo "$TOKEN, $(printf %s "$TOKEN" | wc -c) letters" >&2; exit 2', { env: { TOKEN: "env:GUARD_TOKEN" } }),
+    sh('echo "$TOKEN, $(printf %s "$TOKEN" | wc -c) letters" >&2; exit 2', {
+      env: { TOKEN: "env:GUARD_TOKEN" },
+    }),
     { cwd },
   );
   expect(() => createHookHost({ hooks, env: {} })).toThrow(

@@ -5,6 +5,7 @@ import {
   EVENT_NAMES,
   type EventName,
   isEventName,
+  PROVIDERS,
   SEAMLESS_EVENTS,
 } from "../../src/profile/events.ts";
 
@@ -17,6 +18,9 @@ const FIELDS: Partial<Record<EventName, object>> = {
   PostToolUse: { ...tool, tool_response: null },
   PostToolUseFailure: { ...tool, tool_response: { error: "" } },
   PermissionRequest: tool,
+  PreModelCall: { model_request: {}, attempt: 1 },
+  PostModelCall: { model_response: null, attempt: 2 },
+  ErrorOccurred: { error: { name: "Error", message: "" }, attempt: 1 },
   agent_prompt: { prompt: "p", permission_mode: "default" },
   agent_exit: {
     outcome: "success",
@@ -29,11 +33,17 @@ const FIELDS: Partial<Record<EventName, object>> = {
   },
 };
 
-const whole = (event: EventName) => ({
-  ...baseEnvelope(event, context),
-  provider_session_id: "p",
-  ...FIELDS[event],
-});
+/** Events of a program that owns its model and tool loop: there is no provider, and no session of one. */
+const isHostFired = (event: EventName) => PROVIDERS.every((provider) => !capabilityOf(event)[provider].fires);
+
+const whole = (event: EventName) => {
+  const { provider, ...base } = baseEnvelope(event, context);
+  return {
+    ...base,
+    ...(isHostFired(event) ? {} : { provider, provider_session_id: "p" }),
+    ...FIELDS[event],
+  };
+};
 
 test.each(EVENT_NAMES)("%s: the documented envelope is valid and foreign fields pass through", (event) => {
   const envelope = { ...whole(event), anything: { else: 1 } };
@@ -87,3 +97,15 @@ test("every gate can deny", () => {
   });
   expect(wrong).toEqual([]);
 });
+
+test("the events that no provider fires are those of a host's model calls", () => {
+  expect(EVENT_NAMES.filter(isHostFired)).toEqual(["PreModelCall", "PostModelCall", "ErrorOccurred"]);
+});
+
+test.each(["PreModelCall", "PostModelCall", "ErrorOccurred"] as const)(
+  "%s counts attempts from 1",
+  (event) => {
+    for (const attempt of [0, -1, 1.5, "1", null])
+      expect(ENVELOPE_SCHEMAS[event].safeParse({ ...whole(event), attempt }).success).toBe(false);
+  },
+);

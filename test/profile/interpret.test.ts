@@ -293,7 +293,13 @@ describe("decisions of PreToolUse", () => {
     expect(codes(seen)).toEqual(["misplaced_decision", "admitted_on_failure"]);
   });
 
-  test.each([{}, { systemMessage: "hello" }, { suppressOutput: true }, { continue: true }, specific({})])(
+  test("suppressOutput admits, and is passed on for those who can heed it", () => {
+    const seen = pre({ suppressOutput: true });
+    expect(seen).toEqual({ verdict: { decision: "none", suppress: true }, notes: [], failed: false });
+    expect(pre({ suppressOutput: "yes" }).verdict).toEqual({ decision: "none" });
+  });
+
+  test.each([{}, { systemMessage: "hello" }, { continue: true }, specific({})])(
     "%j without a decision admits",
     (answer) => {
       expect(pre(answer)).toEqual({ verdict: { decision: "none" }, notes: [], failed: false });

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { validateDeclaration } from "../../src/declaration/validate.ts";
 import { buildEnvelope, ENVELOPE_SCHEMAS, type EventName } from "../../src/index.ts";
-import { EVENT_NAMES, PROVIDERS } from "../../src/profile/events.ts";
+import { EVENT_NAMES, EVENTS, PROVIDERS } from "../../src/profile/events.ts";
 import { TOOL_KINDS } from "../../src/profile/matcher.ts";
 import { STOCK_PROMPT_CASES, STOCK_TOOL_CASES } from "../../src/selftest/stock-cases.ts";
 
@@ -11,6 +11,16 @@ test.each(EVENT_NAMES)("the stock envelope of %s is a whole one", (event) => {
       ENVELOPE_SCHEMAS[event].parse(buildEnvelope(event, {}, { cwd: "/p", provider })),
     ).not.toThrow();
 });
+
+test.each(EVENT_NAMES)(
+  "the stock envelope of %s names a provider when one fires it, and else none",
+  (event) => {
+    const fired = PROVIDERS.some((provider) => EVENTS[event][provider].fires);
+    const envelope = buildEnvelope(event, { provider: "codex" }, { cwd: "/p" });
+    expect(envelope.provider).toBe(fired ? "codex" : undefined);
+    if (!fired) expect(Object.keys(envelope)).not.toContain("provider_session_id");
+  },
+);
 
 test("every stock case is a whole envelope of the kind that it says", () => {
   for (const { name, kind, input } of STOCK_TOOL_CASES) {
