@@ -44,6 +44,9 @@ export {
   examineProvider,
 } from "./doctor/examine-provider.ts";
 export { AgentHooksRefused, formatIssue, type Issue, REFUSAL_CODES, type RefusalCode } from "./errors.ts";
+export { createJsonlStore, type JsonlStore, readJsonlStore } from "./host/jsonl-store.ts";
+export type { JsonlLine } from "./host/parse-line.ts";
+export type { FailureMode, HookReceipt, HookRecord, HookType, ReceiptStore } from "./host/receipt.ts";
 export { type ImportOptions, type ImportReport, importFiles } from "./import/import-files.ts";
 export { importHooks } from "./import/import-hooks.ts";
 export type {
@@ -67,7 +70,10 @@ export { type CaseChange, compareProofs, type ProofComparison } from "./prove/co
 export { type Downgrade, type Proof, type ProvenCase, parseProof } from "./prove/proof.ts";
 export type { ProofProgress } from "./prove/prove-binary.ts";
 export { type Proven, type ProveOptions, proveProvider } from "./prove/prove-provider.ts";
+export type { LineReading } from "./receipts/json-lines.ts";
+export { type FoundReceipt, readReceipts } from "./receipts/read-receipts.ts";
 export type { ReceiptLine, ReceiptSink, StampedReceipt } from "./receipts/receipt.ts";
+export { receiptsDirectory } from "./receipts/writer.ts";
 export { createRedactor, type Redactor } from "./redaction/redactor.ts";
 export { escapeForTerminal, toOneLine } from "./redaction/terminal.ts";
 export type { StreamEvent } from "./render/provider.ts";

@@ -1,6 +1,7 @@
 // Makes a directory with what is missing above it. Node's own recursive mkdir never returns below /proc (Node 20), so each level is made
 // by itself.
 
+import { existsSync, mkdirSync } from "node:fs";
 import { mkdir, stat } from "node:fs/promises";
 import { dirname } from "node:path";
 
@@ -17,6 +18,19 @@ export async function makeDirectories(path: string, mode = 0o700): Promise<strin
     });
   }
   return missing;
+}
+
+/** The same, at once. Throws the file system's own error. */
+export function makeDirectoriesNow(path: string, mode = 0o700): void {
+  const missing: string[] = [];
+  for (let at = path; !existsSync(at) && at !== dirname(at); at = dirname(at)) missing.unshift(at);
+  for (const level of missing) {
+    try {
+      mkdirSync(level, { mode });
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+    }
+  }
 }
 
 async function exists(path: string): Promise<boolean> {

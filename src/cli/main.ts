@@ -13,6 +13,7 @@ import { addInvokeCommand } from "./invoke.ts";
 import { addListCommand } from "./list.ts";
 import { addProveCommand } from "./prove.ts";
 import { addPsCommand } from "./ps.ts";
+import { addReceiptsCommand } from "./receipts.ts";
 import { addRecoverCommand } from "./recover.ts";
 import { reportError } from "./report-error.ts";
 import { addRunCommand } from "./run.ts";
@@ -33,7 +34,8 @@ const program = new Command("bridle")
 Exit codes:
   0   success
   1   the agent failed, or its prompt was blocked; prove: a required answer is not yes;
-      import: something was rejected; test: a guard failed or never blocked; invoke: denied
+      import: something was rejected; test: a guard failed or never blocked; invoke: denied;
+      receipts: something could not be read
   2   import: a file cannot be read
   64  usage error
   70  internal error
@@ -56,6 +58,7 @@ addInvokeCommand(program);
 addPsCommand(program);
 addStopCommand(program);
 addRecoverCommand(program);
+addReceiptsCommand(program);
 
 // A reader that went away is not our fault; a full disk is, and must not look like a success.
 process.stdout.on("error", (error: NodeJS.ErrnoException) => {

@@ -2,6 +2,7 @@
 
 import type { Command } from "commander";
 import { type ListedRun, listRuns, toOneLine } from "../index.ts";
+import { formatTable } from "./format-table.ts";
 
 interface PsFlags {
   readonly all?: boolean;
@@ -31,13 +32,7 @@ const HEAD = ["ID", "STATE", "PROVIDER", "AGE", "HOOKS", "LAST", "CWD"];
 
 /** A table with a head; the last column is not padded. */
 export function formatRuns(runs: readonly ListedRun[]): string[] {
-  const rows = [HEAD, ...runs.map(rowOf)];
-  const widths = HEAD.map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
-  return rows.map((row) =>
-    row
-      .map((cell, column) => (column === row.length - 1 ? cell : cell.padEnd(widths[column] ?? 0)))
-      .join("  "),
-  );
+  return formatTable([HEAD, ...runs.map(rowOf)]);
 }
 
 function rowOf(run: ListedRun): string[] {

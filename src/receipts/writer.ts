@@ -28,12 +28,17 @@ export function stateDirectory(env: NodeJS.ProcessEnv = process.env): string {
   );
 }
 
+/** Where runs write their receipts unless told otherwise: one `<run id>.jsonl` each. */
+export function receiptsDirectory(env?: NodeJS.ProcessEnv): string {
+  return join(stateDirectory(env), "receipts");
+}
+
 /** @throws AgentHooksRefused `receipts_unwritable`, naming the file, when it cannot be made. */
 export async function createReceiptWriter({
   runId,
   redactor,
   sink,
-  directory = join(stateDirectory(), "receipts"),
+  directory = receiptsDirectory(),
 }: {
   runId: string;
   redactor: Redactor;
