@@ -1,33 +1,29 @@
 // Reads the text of a shell command into the commands it would run, those in substitutions, functions, wrappers and nested texts too. Runs
 // nothing, reads no file. What cannot be read is said in `problem`: a caller that guards must treat it as the worst.
 
+import { posix } from "node:path";
 import {
-  type AssignmentPrefix,
   type Command,
-  type CommandNode,
   forEachChild,
-  type ParsedScript,
   type Pipeline,
   parse,
   type Redirection as RedirectionNode,
   type Statement,
   type SyntaxNode,
-  type Word,
 } from "unbash";
 import type { CommandInput, Redirection, ShellCommand, ShellReading } from "./command.ts";
-import {
-  expandWord,
-  GLOB,
-  isOpen,
-  type Names,
-  OPEN,
-  readings,
-  SPLIT,
-  splitFields,
-  toScript,
-  UNSET,
-} from "./fields.ts";
+import { expandWord, isOpen, OPEN, readings, splitFields, toScript } from "./fields.ts";
+import { callsItself } from "./fork-bomb.ts";
 import { printedBy } from "./output.ts";
+import {
+  assign,
+  changeDirectory,
+  NOTHING,
+  namesOf,
+  type Reader,
+  readAssignment,
+  type Scope,
+} from "./scope.ts";
 import type { Place } from "./targets.ts";
 import { SHELLS, unwrap, withoutShellValues } from "./unwrap.ts";
 
@@ -40,39 +36,21 @@ const COMMANDS_MAX = 5_000;
 /** Leaves this module as `problem` alone. */
 class Unreadable extends Error {}
 
-interface Scope {
-  readonly depth: number;
-  readonly via: readonly string[];
-  readonly parameters: readonly string[] | undefined;
-  readonly input: CommandInput;
-  /** Functions whose body is being read. */
-  readonly inside: readonly string[];
-}
-
-interface Reader {
-  readonly place: Place;
-  readonly found: ShellCommand[];
-  readonly variables: Map<string, string[]>;
-  readonly functions: Map<string, { readonly body: SyntaxNode; isCalled: boolean }>;
-  directories: readonly string[];
-}
-
-const NOTHING: CommandInput = { from: [] };
-
 /** `cwd` and `home` are what relative words, `~` and `$HOME` are read against. Throws nothing. */
 export function readShell(text: string, place: Place): ShellReading {
+  const start = posix.resolve(place.cwd, place.start ?? ".");
   const reader: Reader = {
     place,
     found: [],
     variables: new Map([
       ["HOME", [place.home]],
-      ["PWD", [place.cwd]],
+      ["PWD", [start]],
       ["TMPDIR", ["/tmp/x"]],
       ["SHELL", ["/bin/bash"]],
       ["IFS", [" "]],
     ]),
     functions: new Map(),
-    directories: [place.cwd],
+    directories: [start],
   };
   const scope: Scope = { depth: 0, via: [], parameters: undefined, input: NOTHING, inside: [] };
   try {
@@ -281,37 +259,6 @@ function emit(
   return whole;
 }
 
-function changeDirectory(args: readonly string[], reader: Reader): void {
-  const target = args.find((arg) => !/^-[LPe@]+$|^--$/.test(arg)) ?? reader.place.home;
-  if (isOpen(target) || target.includes(GLOB) || /^[-+]/.test(target)) {
-    reader.directories = [OPEN];
-    return;
-  }
-  reader.directories = reader.directories.map((directory) =>
-    target.startsWith("/") ? target : isOpen(directory) ? OPEN : `${directory}/${target}`,
-  );
-}
-
-function readAssignment({ name, value, append }: AssignmentPrefix, names: Names, reader: Reader): void {
-  if (value.type === "ArrayValue")
-    assign(
-      name,
-      value.elements.length === 0
-        ? [""]
-        : [value.elements.flatMap((word) => expandWord(word, names)).join(SPLIT)],
-      reader,
-    );
-  else assign(name, append === true ? [OPEN] : readings(value, names), reader);
-}
-
-/** A variable may have any value that it is given anywhere. */
-function assign(name: string, values: readonly string[], { variables }: Reader): void {
-  if (name === UNSET) return;
-  const before = name === "IFS" ? [] : (variables.get(name) ?? []);
-  const all = [...new Set([...before, ...values])];
-  variables.set(name, all.length > 64 ? [OPEN] : all);
-}
-
 function readRedirects(
   nodes: readonly RedirectionNode[],
   scope: Scope,
@@ -347,51 +294,4 @@ function readSubstitutions(node: SyntaxNode, scope: Scope, reader: Reader): void
   }
   if (scope.depth > DEPTH_MAX) throw new Unreadable(`is nested deeper than ${DEPTH_MAX} levels`);
   forEachChild(node, (child) => readSubstitutions(child, scope, reader));
-}
-
-function namesOf({ parameters }: Scope, { variables, place, directories }: Reader): Names {
-  const names: Names = {
-    variable: (name) => variables.get(name),
-    parameters,
-    home: place.home,
-    output: (script: ParsedScript | undefined) => outputOf(script, names, directories[0] ?? OPEN),
-  };
-  return names;
-}
-
-/** What a substitution of one simple command prints. */
-function outputOf(script: ParsedScript | undefined, names: Names, directory: string): string | undefined {
-  const [statement] = script?.commands ?? [];
-  if (script?.commands.length !== 1 || statement?.command.type !== "Command") return undefined;
-  const { name, args } = statement.command;
-  if (name === undefined) return undefined;
-  const words = args.flatMap((arg) => (arg.type === "Word" ? expandWord(arg as Word, names) : [OPEN]));
-  return printedBy({ name: name.value, args: words, directories: [directory], input: NOTHING });
-}
-
-/** A function that starts itself in a pipeline or beside itself. */
-function callsItself(name: string, body: SyntaxNode): boolean {
-  const calls = (node: SyntaxNode): boolean => {
-    if (node.type === "Command") return node.name?.value === name;
-    let isFound = false;
-    forEachChild(node, (child) => {
-      if (calls(child)) isFound = true;
-    });
-    return isFound;
-  };
-  const spreads = (node: SyntaxNode): boolean => {
-    if (
-      node.type === "Pipeline" &&
-      node.commands.length > 1 &&
-      (node.commands as readonly CommandNode[]).some(calls)
-    )
-      return true;
-    if (node.type === "Statement" && node.background === true && calls(node)) return true;
-    let isFound = false;
-    forEachChild(node, (child) => {
-      if (spreads(child)) isFound = true;
-    });
-    return isFound;
-  };
-  return spreads(body);
 }

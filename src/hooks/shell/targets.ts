@@ -8,6 +8,8 @@ export interface Place {
   /** Absolute; the project's root, as far as an envelope tells. */
   readonly cwd: string;
   readonly home: string;
+  /** Where the command starts, absolute or relative to `cwd`. @default cwd */
+  readonly start?: string;
 }
 
 /** `open`: it may be anything. */
