@@ -1,7 +1,9 @@
 // Denies that protected files are changed, or touched at all: by edit tools, by patches, and by shell commands as far as their words say it.
 // A gate, not a sandbox: what a program that it starts writes to is not seen (docs/HOOKS.md).
 
+import { statSync } from "node:fs";
 import { homedir } from "node:os";
+import { resolve } from "node:path";
 import fastGlob from "fast-glob";
 import type { FunctionEntry } from "../declaration/types.ts";
 import type { JsonObject } from "../json.ts";
@@ -13,7 +15,7 @@ import { readCall, stringsIn } from "./read-call.ts";
 import type { ShellCommand } from "./shell/command.ts";
 import { GLOB, isOpen, OPEN, showField } from "./shell/fields.ts";
 import { readShell } from "./shell/read-shell.ts";
-import { touchedBy } from "./shell/writing-words.ts";
+import { type Touched, touchedBy } from "./shell/writing-words.ts";
 
 export interface ProtectPathsOptions {
   /** `write`: nothing changes them; `all`: nothing reads them either. @default "write" */
@@ -97,13 +99,14 @@ function judgeCommand(
   const { commands, problem } = readShell(text, { cwd, home: homedir(), ...start });
   if (problem !== undefined) return `the command ${problem}`;
   for (const command of commands) {
-    const touched =
+    const touched: readonly Touched[] =
       mode === "all"
         ? [...touchedBy(command), ...allWords(command)]
         : [...touchedBy(command), ...inlinePaths(command)];
-    for (const { field, isWhole } of touched) {
+    for (const { field, isWhole, ifFolder } of touched) {
       for (const directory of command.directories) {
         if (field.replaceAll(OPEN, "") === "") continue;
+        if (ifFolder !== undefined && !isFolder(resolve(directory, ifFolder))) continue;
         // `$DIR/.env`: what the run knows stands for a folder, so that the name still counts.
         for (const path of expandGlob(field.replaceAll(OPEN, "…"), isOpen(directory) ? cwd : directory)) {
           const glob = globs.find(path, { cwd, base: isOpen(directory) ? cwd : directory, isWhole });
@@ -137,6 +140,14 @@ function inlinePaths({ name, args }: Pick<ShellCommand, "name" | "args">) {
     field,
     isWhole: false,
   }));
+}
+
+function isFolder(path: string): boolean {
+  try {
+    return statSync(path).isDirectory();
+  } catch {
+    return false; // nothing is there, so nothing is put below it
+  }
 }
 
 /** What an unquoted `*` stands for, and the text itself. */

@@ -32,7 +32,8 @@ export function compileGlobs(at: string, sources: readonly string[]): ProtectedG
     let matcher = matchers.get(key);
     if (matcher === undefined) {
       // `dot`: what begins with a dot is what is protected most of the time.
-      matcher = picomatch(pattern, { dot: true, nocase, strictSlashes: false });
+      const compiled = picomatch(pattern, { dot: true, nocase, strictSlashes: false });
+      matcher = (path) => compiled(path); // its second parameter is no index
       matchers.set(key, matcher);
     }
     return matcher;

@@ -5,6 +5,7 @@ import { createRequire } from "node:module";
 import type { FunctionEntry } from "../declaration/types.ts";
 import { deny } from "../profile/answer.ts";
 import { isEventName } from "../profile/events.ts";
+import { SECRET_PATTERNS } from "../redaction/patterns.ts";
 import { checkOptions, checkStrings, optionError } from "./options.ts";
 import { placeOf } from "./prompt-text.ts";
 import { readCall, stringsIn } from "./read-call.ts";
@@ -96,19 +97,31 @@ function requirePeers(): void {
     );
 }
 
-/** Without the filter that obeys `secretlint-disable` comments: the text is the agent's. */
+/** Shapes of redaction that the rules may not have yet. */
+const OWN = SECRET_PATTERNS.filter(({ name }) => name === "vendor-key" || name === "pem" || name === "jwt");
+
 async function loadLint(): Promise<Lint> {
   const { lintSource } = await import("@secretlint/core");
   const { creator } = await import("@secretlint/secretlint-rule-preset-recommend");
   const config = { rules: [{ id: RULES, rule: creator }] };
   return async (text) => {
+    // The rules obey comments that switch them off, and the text is the agent's: same length, so that places stay.
+    const content = text.replaceAll(/secretlint-(?=disable|enable)/gi, "secretlint_");
     const { messages } = await lintSource({
-      source: { filePath: "text", content: text, ext: "", contentType: "text" },
+      source: { filePath: "text", content, ext: "", contentType: "text" },
       options: { config, noPhysicFilePath: true, maskSecrets: true },
     });
-    return messages.map(({ ruleId, messageId, range }) => ({
+    const found = messages.map(({ ruleId, messageId, range: [index, end] }) => ({
       kind: `${ruleId.replace(/^.*secretlint-rule-/, "")}${messageId === "" ? "" : ` (${messageId})`}`,
-      index: range[0],
+      index,
+      end,
     }));
+    const isFound = (at: number) => found.some(({ index, end }) => index <= at && at < end);
+    const own = OWN.flatMap(({ name, pattern }) =>
+      [...text.matchAll(pattern)]
+        .filter(({ index }) => !isFound(index))
+        .map(({ index }) => ({ kind: name, index })),
+    );
+    return [...found, ...own];
   };
 }

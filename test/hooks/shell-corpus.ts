@@ -1,3 +1,4 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: the text of shell commands
 // Command lines and what must become of them. Judged in /home/dev/project, whose README.md, package.json and src/index.ts hold something.
 
 export const PLACE = { cwd: "/home/dev/project", home: "/home/dev" };

@@ -6,6 +6,8 @@ export interface Touched {
   readonly field: string;
   /** The command takes a folder with all that is in it. */
   readonly isWhole: boolean;
+  /** It is touched only if this one is a folder: `cp a b` makes `b/a` then. */
+  readonly ifFolder?: string;
 }
 
 const ALL = new Set(
@@ -33,6 +35,7 @@ export function touchedBy(command: ShellCommand): Touched[] {
   );
   return [
     ...writtenWords(command).map((field) => ({ field, isWhole })),
+    ...wordsUnderTarget(command),
     ...redirected.map((field) => ({ field, isWhole: false })),
   ];
 }
@@ -49,7 +52,7 @@ function writtenWords({ name, args }: ShellCommand): readonly string[] {
   if (LAST.has(name)) {
     const target = optionValue(args, "-t", "--target-directory");
     const written = target === undefined ? rest.slice(-1) : [target];
-    return name === "mv" ? [...rest, ...written] : [...written, ...underTarget(rest, written[0])];
+    return name === "mv" ? [...rest, ...written] : written;
   }
   if (WITH_MODE.has(name)) return rest.slice(1);
   if (name === "dd") return args.flatMap((arg) => (arg.startsWith("of=") ? [arg.slice(3)] : []));
@@ -92,11 +95,18 @@ function writtenWords({ name, args }: ShellCommand): readonly string[] {
 }
 
 /** `cp a b dir` makes `dir/a` and `dir/b`. */
-function underTarget(rest: readonly string[], target: string | undefined): string[] {
+function wordsUnderTarget({ name, args }: ShellCommand): Touched[] {
+  if (!LAST.has(name)) return [];
+  const { rest } = optionsOf(args);
+  const target = optionValue(args, "-t", "--target-directory") ?? rest.at(-1);
   if (target === undefined) return [];
   return rest
     .filter((word) => word !== target)
-    .map((word) => `${target}/${word.slice(word.lastIndexOf("/") + 1)}`);
+    .map((word) => ({
+      field: `${target}/${word.replace(/\/+$/, "").replace(/^.*\//s, "")}`,
+      isWhole: false,
+      ifFolder: target,
+    }));
 }
 
 function isInPlace(name: string, args: readonly string[]): boolean {
