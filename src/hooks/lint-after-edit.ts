@@ -4,6 +4,7 @@
 import { realpath, stat } from "node:fs/promises";
 import { isAbsolute, resolve, sep } from "node:path";
 import { findProgram } from "../compiler/resolve-command.ts";
+import { TIMEOUT_MAX_SECONDS } from "../declaration/schema.ts";
 import type { FunctionEntry } from "../declaration/types.ts";
 import { buildHookEnv } from "../exec/hook-env.ts";
 import { type CommandResult, runCommand } from "../exec/run-command.ts";
@@ -48,8 +49,17 @@ export function lintAfterEdit(options: LintAfterEditOptions): FunctionEntry {
   for (const [index, ending] of (endings ?? []).entries())
     if (!/^\.[^/]+$/.test(ending))
       throw optionError(`${NAME}: extensions[${index}]`, "an ending with its dot, such as .ts", ending);
-  if (typeof timeout !== "number" || !Number.isFinite(timeout) || timeout <= 0)
-    throw optionError(`${NAME}: timeout`, "a number of seconds above 0", timeout);
+  if (
+    typeof timeout !== "number" ||
+    !Number.isFinite(timeout) ||
+    timeout <= 0 ||
+    timeout > TIMEOUT_MAX_SECONDS - MARGIN_SECONDS
+  )
+    throw optionError(
+      `${NAME}: timeout`,
+      `a number of seconds above 0, at most ${TIMEOUT_MAX_SECONDS - MARGIN_SECONDS}`,
+      timeout,
+    );
   return {
     type: "function",
     name: NAME,

@@ -188,6 +188,11 @@ describe("whatever the text", () => {
     expect(isDenied(`${"$(".repeat(5_000)}rm${")".repeat(5_000)}`)).toBe(true);
     expect(isDenied(`echo ${"a".repeat(1024 * 1024)}`)).toBe(true);
     expect(isDenied("ls;".repeat(6_000))).toBe(true);
+    expect(isDenied(Array(200).fill("cat").join("|"))).toBe(true);
+    expect(
+      isDenied(`${Array.from({ length: 20 }, (_, index) => `cd d${index}`).join("; ")}; cd /; rm -rf *`),
+    ).toBe(true);
+    expect(isDenied(`cat > f <<'EOF'\n${"it's `$(fine\n".repeat(40_000)}EOF`)).toBe(false);
     expect(isDenied("f() { f; }; f")).toBe(false);
     expect(isDenied(`A=${"{1,2}".repeat(30)}; $A $A $A`)).toBe(false);
   });

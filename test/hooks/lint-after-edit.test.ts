@@ -150,7 +150,10 @@ describe("options", () => {
       { command: ["x"], extensions: ["ts"] },
       'extensions[0] must be an ending with its dot, such as .ts, got "ts" (string)',
     ],
-    [{ command: ["x"], timeout: 0 }, "timeout must be a number of seconds above 0, got 0 (number)"],
+    [
+      { command: ["x"], timeout: 0 },
+      "timeout must be a number of seconds above 0, at most 3590, got 0 (number)",
+    ],
   ])("%j are refused at once", (options, message) => {
     const { message: text } = thrownBy(() => lintAfterEdit(options as never));
     if (typeof message === "string") expect(text).toContain(message);

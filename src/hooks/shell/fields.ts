@@ -19,6 +19,8 @@ export interface Names {
   /** `$0`, `$1`, …; undefined when the arguments are not known. */
   readonly parameters: readonly string[] | undefined;
   readonly home: string;
+  /** Values of `IFS`: what an unquoted expansion is split at, beside blanks. */
+  readonly separators: readonly string[];
   /** What `$(…)` prints, when that can be told. */
   output(script: ParsedScript | undefined): string | undefined;
 }
@@ -83,22 +85,22 @@ function readPart(part: WordPart, names: Names, isQuoted: boolean): string[] {
     case "BraceExpansion":
       return readBraces(part.text);
     case "SimpleExpansion":
-      return split(readParameter(part.text.slice(1), names), isQuoted);
+      return split(readParameter(part.text.slice(1), names), isQuoted, names);
     case "ParameterExpansion": {
       if (part.prefix !== undefined) return [OPEN];
       const { operation } = part;
       const known = readParameter(part.parameter, names);
       const isList = part.index !== undefined && /^[@*]$/.test(part.index.value);
-      if (operation === undefined) return isList ? known : split(known.map(joined), isQuoted);
+      if (operation === undefined) return isList ? known : split(known.map(joined), isQuoted, names);
       if (operation.type !== "Default") return [OPEN];
       const operand = readings(operation.operand, names);
-      if (operation.operator.endsWith("?")) return split(known, isQuoted);
+      if (operation.operator.endsWith("?")) return split(known, isQuoted, names);
       if (operation.operator.endsWith("+")) return ["", ...operand];
-      return split([...known.filter((value) => value !== OPEN), ...operand], isQuoted);
+      return split([...known.filter((value) => value !== OPEN), ...operand], isQuoted, names);
     }
     case "CommandExpansion": {
       const output = names.output(part.script);
-      return output === undefined ? [OPEN] : split([output], isQuoted);
+      return output === undefined ? [OPEN] : split([output], isQuoted, names);
     }
     default:
       return [OPEN];
@@ -120,10 +122,11 @@ function joinParts(parts: readonly WordPart[], names: Names): string[] {
   return all;
 }
 
-function split(values: readonly string[], isQuoted: boolean): string[] {
-  return isQuoted
-    ? [...values]
-    : values.map((value) => value.replaceAll(/[ \t\n]+/g, SPLIT).replaceAll("*", GLOB));
+function split(values: readonly string[], isQuoted: boolean, { separators }: Names): string[] {
+  if (isQuoted) return [...values];
+  const others = separators.join("").replaceAll(/[\s\\\]^-]/g, "\\$&");
+  const blanks = new RegExp(`[ \\t\\n${others}]+`, "g");
+  return values.map((value) => value.replaceAll(blanks, SPLIT).replaceAll("*", GLOB));
 }
 
 function readParameter(name: string, { variable, parameters }: Names): string[] {

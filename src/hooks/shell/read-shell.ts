@@ -32,6 +32,9 @@ export const SHELL_TEXT_MAX = 1024 * 1024;
 const DEPTH_MAX = 24;
 /** Commands that are looked at, so that no text makes the reader slow. */
 const COMMANDS_MAX = 5_000;
+const STAGES_MAX = 100;
+/** Directories in which a command may stand; beyond, it may stand anywhere. */
+const DIRECTORIES_MAX = 16;
 
 /** Leaves this module as `problem` alone. */
 class Unreadable extends Error {}
@@ -51,6 +54,8 @@ export function readShell(text: string, place: Place): ShellReading {
     ]),
     functions: new Map(),
     directories: [start],
+    endsOnFailure: false,
+    movesArguments: false,
   };
   const scope: Scope = { depth: 0, via: [], parameters: undefined, input: NOTHING, inside: [] };
   try {
@@ -69,6 +74,7 @@ function readText(text: string, scope: Scope, reader: Reader): void {
   if (text.length > SHELL_TEXT_MAX)
     throw new Unreadable(`has ${text.length} characters; at most ${SHELL_TEXT_MAX} are read`);
   if (text.includes("\0")) throw new Unreadable("holds a NUL character");
+  if (/\b(?:shift|set\s+--|getopts)/.test(text)) reader.movesArguments = true;
   const script = parse(text);
   const [problem] = script.errors ?? [];
   if (problem !== undefined)
@@ -81,9 +87,18 @@ function readStatements(statements: readonly Statement[], scope: Scope, reader: 
     const before = reader.directories;
     if (command.type === "AndOr") for (const part of command.commands) readNode(part, scope, reader);
     else readNode(command, scope, reader);
-    // Behind `;` a `cd` may have failed.
-    reader.directories = [...new Set([...before, ...reader.directories])].slice(0, 16);
+    // Behind `;` a `cd` may have failed, unless a failure ends it all.
+    if (reader.endsOnFailure || endsOnFailure(command)) continue;
+    const all = [...new Set([...before, ...reader.directories])];
+    reader.directories = all.length > DIRECTORIES_MAX ? [OPEN] : all;
   }
+}
+
+/** `cd x || exit 1` */
+function endsOnFailure(command: Statement["command"]): boolean {
+  if (command.type !== "AndOr" || command.operators.at(-1) !== "||") return false;
+  const last = command.commands.at(-1);
+  return last?.type === "Command" && /^(?:exit|return)$/.test(last.name?.text ?? "");
 }
 
 /** Whatever holds commands; words are read by `readCommand` and `readWords`. */
@@ -138,6 +153,8 @@ function readNode(node: SyntaxNode, scope: Scope, reader: Reader): void {
 }
 
 function readPipeline({ commands }: Pipeline, scope: Scope, reader: Reader): void {
+  if (commands.length > STAGES_MAX)
+    throw new Unreadable(`has a pipeline of more than ${STAGES_MAX} commands`);
   let from: readonly ShellCommand[] = [];
   const before = reader.directories;
   for (const [index, command] of commands.entries()) {
@@ -204,6 +221,7 @@ function run(
     readNode(defined.body, { ...deeper, parameters: [program, ...args], inside }, reader);
   }
   if (name === "cd" || name === "pushd") changeDirectory(args, reader);
+  if (name === "set" && args.some((arg) => /^-[a-z]*e/.test(arg))) reader.endsOnFailure = true;
   if (name === "read" || name === "mapfile" || name === "readarray")
     for (const arg of args) if (/^[A-Za-z_]\w*$/.test(arg)) assign(arg, [OPEN], reader);
   for (const inner of unwrap(command)) {
@@ -211,13 +229,13 @@ function run(
     if ("script" in inner) {
       if (isOpen(inner.script) && inner.script.replaceAll(OPEN, "").trim() === "") continue; // its own rule judges it
       readText(toScript(inner.script), { ...deeper, via, parameters: inner.parameters }, reader);
-    } else
-      run(
-        withPiped(inner.words, inner.via, command),
-        { redirections: [], substitutions: [] },
-        { ...deeper, via },
-        reader,
-      );
+    } else {
+      const before = reader.directories;
+      if (inner.directory !== undefined) changeDirectory([inner.directory], reader);
+      const words = withPiped(inner.words, inner.via, command);
+      run(words, { redirections: [], substitutions: [] }, { ...deeper, via }, reader);
+      reader.directories = before;
+    }
   }
   const isSource =
     (name === "source" || name === ".") && /^(?:\/dev\/stdin|-|\/dev\/fd\/0)$/.test(args[0] ?? "");

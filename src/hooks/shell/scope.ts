@@ -21,6 +21,10 @@ export interface Reader {
   readonly variables: Map<string, string[]>;
   readonly functions: Map<string, { readonly body: SyntaxNode; isCalled: boolean }>;
   directories: readonly string[];
+  /** `set -e` was said. */
+  endsOnFailure: boolean;
+  /** The text moves its arguments (`shift`), so that none of them is known. */
+  movesArguments: boolean;
 }
 
 export const NOTHING: CommandInput = { from: [] };
@@ -60,10 +64,12 @@ export function assign(name: string, values: readonly string[], { variables }: R
   variables.set(name, all.length > 64 ? [OPEN] : all);
 }
 
-export function namesOf({ parameters }: Scope, { variables, place, directories }: Reader): Names {
+export function namesOf({ parameters }: Scope, reader: Reader): Names {
+  const { variables, place, directories } = reader;
   const names: Names = {
     variable: (name) => variables.get(name),
-    parameters,
+    parameters: reader.movesArguments ? undefined : parameters,
+    separators: variables.get("IFS") ?? [],
     home: place.home,
     output: (script: ParsedScript | undefined) => outputOf(script, names, directories[0] ?? OPEN),
   };

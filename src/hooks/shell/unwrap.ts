@@ -4,7 +4,12 @@ import { optionsOf, type ShellCommand } from "./command.ts";
 import { isOpen, OPEN } from "./fields.ts";
 
 export type Inner =
-  | { readonly words: readonly string[]; readonly via: string }
+  | {
+      readonly words: readonly string[];
+      readonly via: string;
+      /** Where it stands, when the wrapper goes there first. */
+      readonly directory?: string;
+    }
   | { readonly script: string; readonly parameters: readonly string[]; readonly via: string };
 
 interface Wrapper {
@@ -154,15 +159,16 @@ function commandAfter(name: string, args: readonly string[], { values = "", skip
   }
   const words = args.slice(at + skip).filter((arg, index, all) => !isAssignmentBefore(all, index, arg));
   if (words.length === 0) return [];
+  const directory = CHANGES_DIRECTORY.has(name)
+    ? valueAfter(args.slice(0, at), ["-C", "-D", "--chdir"])
+    : undefined;
   // What xargs adds is not known here; a reader that knows puts it in place of the mark.
   const more = name === "xargs" || name === "parallel" ? [OPEN] : [];
-  return [
-    {
-      words: [...words.map((word) => (name === "xargs" ? word.replaceAll("{}", OPEN) : word)), ...more],
-      via: name,
-    },
-  ];
+  const all = [...words.map((word) => (name === "xargs" ? word.replaceAll("{}", OPEN) : word)), ...more];
+  return [{ words: all, via: name, ...(directory === undefined ? {} : { directory }) }];
 }
+
+const CHANGES_DIRECTORY = new Set(["env", "sudo"]);
 
 function isAssignmentBefore(all: readonly string[], index: number, arg: string): boolean {
   return /^[A-Za-z_]\w*=/.test(arg) && all.slice(0, index).every((before) => /^[A-Za-z_]\w*=/.test(before));

@@ -26,13 +26,16 @@ function namingSource({
   args,
   via,
   input,
+  substitutions,
 }: ShellCommand): ((isRecursive: boolean) => string | undefined) | undefined {
   if (!args.some(isOpen)) return undefined;
   const last = via.at(-1);
   if (last === "find" || last === "fd" || last === "fdfind") return () => undefined; // the rule of find judges it
-  if (last !== "xargs" && last !== "parallel" && input.from.length === 0) return undefined;
+  const listed = substitutions.filter(({ name }) => /^(?:g?find|fd|fdfind|ls|git)$/.test(name));
+  if (last !== "xargs" && last !== "parallel" && input.from.length === 0 && listed.length === 0)
+    return undefined;
   return (isRecursive) => {
-    const [first] = input.from;
+    const [first] = input.from.length > 0 ? input.from : listed;
     if (first === undefined) return `what another program names, which ${CANNOT_BE_READ}`;
     const { name } = first;
     if ((name === "find" || name === "gfind") && hasFilter(first.args)) return undefined;
