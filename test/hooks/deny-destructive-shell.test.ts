@@ -65,6 +65,15 @@ describe("denyDestructiveShell", () => {
     ).toBe("deny");
   });
 
+  it("denies removing what the project lies in", async () => {
+    const decideIn = async (command: string) =>
+      (await askHook(denyDestructiveShell(), "PreToolUse", shellCall(command), { cwd: "/work/team/app/web" }))
+        .verdict.decision;
+    expect(await decideIn("rm -rf ../..")).toBe("deny");
+    expect(await decideIn("rm -rf /work/team")).toBe("deny");
+    expect(await decideIn("rm -rf ../../other/build")).toBe("none");
+  });
+
   it("protects the home of the user who runs it", async () => {
     expect(await decide(`rm -rf ${homedir()}`)).toBe("deny");
   });
@@ -190,7 +199,9 @@ describe("whatever the text", () => {
     expect(isDenied("ls;".repeat(6_000))).toBe(true);
     expect(isDenied(Array(200).fill("cat").join("|"))).toBe(true);
     expect(
-      isDenied(`${Array.from({ length: 20 }, (_, index) => `cd d${index}`).join("; ")}; cd /; rm -rf *`),
+      isDenied(
+        `cd /tmp/w || exit; ${Array.from({ length: 20 }, (_, index) => `cd d${index}`).join("; ")}; cd /; rm -rf *`,
+      ),
     ).toBe(true);
     expect(isDenied(`cat > f <<'EOF'\n${"it's `$(fine\n".repeat(40_000)}EOF`)).toBe(false);
     expect(isDenied("f() { f; }; f")).toBe(false);

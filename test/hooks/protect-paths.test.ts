@@ -46,6 +46,8 @@ describe("an edit of a protected path is denied", () => {
     ".git/config",
     ".git/hooks/new",
     "secrets/deep/er",
+    "secrets/.hidden/x",
+    ".git/.x",
     "src/generated/b.ts",
     "/etc/hosts",
     `${homedir()}/.ssh/config`,

@@ -267,6 +267,8 @@ export const HARMLESS: readonly string[] = [
 
 export const DESTRUCTIVE: readonly string[] = [
   "cd build || true; rm -rf *",
+  "echo 'open",
+  "ls && (echo",
   "env -C / rm -rf *",
   'f() { shift; rm -rf "$1"; }; f a /',
   'f() { set -- /; rm -rf "$1"; }; f build',
