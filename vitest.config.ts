@@ -1,5 +1,15 @@
 import { fileURLToPath } from "node:url";
-import { defineConfig } from "vitest/config";
+import { configDefaults, defineConfig } from "vitest/config";
+
+/** Suites that kill programs at every step or start hundreds of them: `npm run test:faults`. */
+export const FAULT_SUITES = [
+  "test/field-reports/processes.test.ts",
+  "test/journal/fault-points.test.ts",
+  "test/soak/soak.test.ts",
+  "test/spawn/escape.test.ts",
+  "test/supervisor/shutdown.test.ts",
+  "test/watchdog/program.test.ts",
+];
 
 const source = (path: string) => fileURLToPath(new URL(`./src/${path}`, import.meta.url));
 
@@ -18,6 +28,7 @@ export default defineConfig({
   },
   test: {
     include: ["test/**/*.test.ts"],
+    exclude: [...configDefaults.exclude, ...FAULT_SUITES],
     globalSetup: ["test/build-sources.ts"],
     testTimeout: 30_000,
     hookTimeout: 30_000,

@@ -29,6 +29,8 @@ export function addReceiptsCommand(program: Command): void {
     .addHelpText(
       "after",
       `
+list, show and export take --json.
+
 Exit codes: 0 everything was read; 1 something could not be read, and stderr says what; 64 usage error; 78 refused.
 
 Examples:

@@ -96,7 +96,8 @@ export const DIVERGENCES: readonly Divergence[] = [
     bridle:
       "one after another in declaration order, equal ones once; each sees the previous rewrite; the first deny ends the chain",
     why: "a race is not a policy",
-    shownBy: "hooks-run-one-after-another, equal-hooks-run-once, rewrite-then-see, first-denial-ends-the-chain",
+    shownBy:
+      "hooks-run-one-after-another, equal-hooks-run-once, rewrite-then-see, first-denial-ends-the-chain",
   },
   {
     id: "Dv1-10",
