@@ -1,20 +1,16 @@
 // The hooks of one event, one after another, to one verdict. The first deny ends it. Must never run a guard whose files
 // changed, and never admit a gate's action because a hook could not run.
 
-import type { CompiledEntry, FileIdentity } from "../compiler/plan.ts";
-import { HOOK_MARKER } from "../exec/hook-env.ts";
-import { runCommand } from "../exec/run-command.ts";
-import { runHandler } from "../exec/run-handler.ts";
-import { runHttp } from "../exec/run-http.ts";
-import { isJsonObject, parseJsonObject } from "../json.ts";
+import type { CompiledEntry } from "../compiler/plan.ts";
 import type { Envelope } from "../profile/envelope-types.ts";
 import { capabilityOf, type EventName } from "../profile/events.ts";
-import { interpret } from "../profile/interpret.ts";
 import { matches } from "../profile/matcher.ts";
-import type { HookExit, Interpretation, Note, Verdict } from "../profile/verdict.ts";
+import type { HookExit, Note, Verdict } from "../profile/verdict.ts";
 import { holds } from "../profile/where.ts";
 import type { ChainSession } from "./chain-session.ts";
 import { HookExecutionError } from "./hook-execution-error.ts";
+import { createRepeats } from "./repeats.ts";
+import { type EntryPlace, type Outcome, runEntry } from "./run-entry.ts";
 import { createVerdictFold, type DescribeCall } from "./verdict-fold.ts";
 
 export interface ChainStep {
@@ -52,22 +48,13 @@ export interface Question {
   readonly envelope: Envelope;
 }
 
-export interface ChainOptions {
+export interface ChainOptions extends EntryPlace {
   readonly event: EventName;
   readonly envelope: Envelope;
   /** This event's only, in declaration order. */
   readonly entries: readonly CompiledEntry[];
-  readonly cwd: string;
-  /** From `buildHookEnv`; an entry's own `env` is laid over it. */
-  readonly hookEnv: Readonly<Record<string, string>>;
-  /** Prefix of the markers; each hook gets its own, so that concurrent chains do not end each other's hooks. */
-  readonly marker: string;
-  /** Abandons the chain: the running hook is ended and the rest is not run. */
-  readonly signal: AbortSignal;
   /** For the whole chain; bounds each hook. */
   readonly deadlineMs: number;
-  /** Differences between these files now and as compiled; empty when the same. */
-  readonly checkFiles: (files: readonly FileIdentity[]) => Promise<string[]>;
   readonly session: ChainSession;
   /** Answers `ask`; what it throws refuses. Default: nobody is there, and `ask` denies. */
   readonly approve?: (question: Question) => Promise<boolean>;
@@ -82,19 +69,6 @@ export interface ChainResult {
   readonly steps: readonly ChainStep[];
 }
 
-/** What running one matched hook came to. */
-interface Outcome extends Interpretation {
-  readonly exit?: HookExit;
-  readonly durationMs?: number;
-  readonly truncated?: boolean;
-  readonly changed?: boolean;
-  readonly leftovers?: number;
-  readonly outputKeys?: readonly string[];
-  readonly cause?: unknown;
-}
-
-let markers = 0;
-
 /** Throws `HookExecutionError` alone, for an entry that wants its failures thrown. */
 export async function runChain(options: ChainOptions): Promise<ChainResult> {
   const { event, entries, session, signal, deadlineMs, onStep } = options;
@@ -106,8 +80,10 @@ export async function runChain(options: ChainOptions): Promise<ChainResult> {
   if (carried.length > 0) fold.add({ decision: "none", context: carried.join("\n\n") });
   for (const entry of entries) {
     const { envelope } = fold;
-    const matched = wants(entry, envelope, session) && repeats?.(entry, envelope) !== true;
-    if (matched && entry.once === true) session.once.add(entry.id);
+    const wanted = wants(entry, envelope, session);
+    const matched = wanted && repeats?.(entry, envelope) !== true;
+    // Also one that was not asked because its equal was: it has had its once.
+    if (wanted && entry.once === true) session.once.add(entry.id);
     if (matched && entry.async === true) {
       runInBackground(entry, envelope, options);
       continue;
@@ -154,32 +130,6 @@ function wants(
   } catch {
     return true;
   }
-}
-
-/**
- * True for an entry that does the same under the same policy as one that ran before it, on the same envelope. After a rewrite it is asked
- * again: what it judged is no longer what would run.
- */
-function createRepeats(): (entry: CompiledEntry, envelope: Envelope) => boolean {
-  const seen: { readonly entry: CompiledEntry; readonly key: string; readonly envelope: Envelope }[] = [];
-  return (entry, envelope) => {
-    const key = repeatKey(entry);
-    const isSame = (one: CompiledEntry) =>
-      one.type !== "function" || entry.type !== "function" || one.handler === entry.handler;
-    const isRepeat = seen.some((one) => one.envelope === envelope && one.key === key && isSame(one.entry));
-    if (!isRepeat) seen.push({ entry, key, envelope });
-    return isRepeat;
-  };
-}
-
-function repeatKey(entry: CompiledEntry): string {
-  const { type, timeoutMs, onFailure, grants, once = false, async: background = false } = entry;
-  return JSON.stringify([type, runsOf(entry), timeoutMs, onFailure, grants, once, background]);
-}
-
-function runsOf(entry: CompiledEntry): unknown[] {
-  if (entry.type === "command") return [entry.argv, entry.env];
-  return entry.type === "http" ? [entry.url, entry.headers] : [entry.throws, entry.closesFeedback];
 }
 
 /** Its failures are told like any other; nothing waits for it. */
@@ -233,104 +183,6 @@ async function settleQuestion(
   }
   const notes = outcome.notes.filter(({ code }) => code !== "ask_denied");
   return { outcome: { ...outcome, verdict: NO_DECISION, notes }, asked: "approved", waitedMs };
-}
-
-async function runEntry(
-  entry: CompiledEntry,
-  envelope: Envelope,
-  endsAt: number,
-  options: ChainOptions,
-): Promise<Outcome> {
-  const { signal } = options;
-  if (entry.type === "command") {
-    const differences = await differencesOf(entry.files, options.checkFiles);
-    if (differences.length > 0) return changedOutcome(entry, differences);
-  }
-  const timeoutMs = Math.floor(Math.min(entry.timeoutMs, endsAt - performance.now()));
-  if (timeoutMs <= 0) {
-    // The hooks before used all of the chain's time.
-    const exit: HookExit = { kind: "timeout", timeoutMs: 0 };
-    return { ...interpret(exit, "", "", entry.event, entry), exit };
-  }
-  if (entry.type === "function") {
-    const { handler } = entry;
-    const { exit, stdout, durationMs, cause } = await runHandler({ handler, envelope, timeoutMs, signal });
-    const interpretation = interpret(exit, stdout, "", entry.event, entry);
-    return { ...interpretation, exit, durationMs, outputKeys: answerKeys(stdout), cause };
-  }
-  if (entry.type === "http") {
-    const { url, headers, onFailure, grants } = entry;
-    const body = `${JSON.stringify(envelope)}\n`;
-    const { exit, stdout, truncated, durationMs } = await runHttp({ url, headers, body, timeoutMs, signal });
-    const policy = { onFailure, grants, stdoutTruncated: truncated };
-    const interpretation = interpret(exit, stdout, "", entry.event, policy);
-    return { ...interpretation, exit, durationMs, truncated, outputKeys: answerKeys(stdout) };
-  }
-  markers += 1;
-  const marker = `${options.marker}.${markers}`;
-  const run = await runCommand({
-    argv: entry.argv,
-    argv0: entry.argv0,
-    env: { ...options.hookEnv, ...entry.env, ...fixedNames(options.hookEnv), [HOOK_MARKER]: marker },
-    cwd: options.cwd,
-    stdin: `${JSON.stringify(envelope)}\n`,
-    timeoutMs,
-    marker,
-    signal,
-  });
-  const { onFailure, grants } = entry;
-  const { exit, durationMs, leftovers, stdoutTruncated } = run;
-  const policy = { onFailure, grants, stdoutTruncated };
-  const interpretation = interpret(exit, run.stdout.toString(), run.stderr.toString(), entry.event, policy);
-  return {
-    ...interpretation,
-    exit,
-    durationMs,
-    leftovers,
-    truncated: stdoutTruncated || run.stderrTruncated,
-    outputKeys: answerKeys(run.stdout.toString()),
-  };
-}
-
-/** Names alone, of the fields that an answer holds: what they hold belongs into no receipt. */
-function answerKeys(stdout: string): string[] {
-  const answer = stdout === "" ? undefined : parseJsonObject(stdout);
-  if (answer === undefined) return [];
-  const specific = isJsonObject(answer.hookSpecificOutput) ? answer.hookSpecificOutput : {};
-  return [...Object.keys(answer), ...Object.keys(specific).map((key) => `hookSpecificOutput.${key}`)];
-}
-
-/** Names an entry's own `env` cannot take over. */
-function fixedNames(hookEnv: Readonly<Record<string, string>>): Record<string, string> {
-  const fixed: Record<string, string> = {};
-  for (const name of ["CLAUDE_PROJECT_DIR", "BRIDLE_RUN_ID"]) {
-    if (hookEnv[name] !== undefined) fixed[name] = hookEnv[name];
-  }
-  return fixed;
-}
-
-async function differencesOf(
-  files: readonly FileIdentity[],
-  checkFiles: ChainOptions["checkFiles"],
-): Promise<string[]> {
-  try {
-    return await checkFiles(files);
-  } catch (error) {
-    return [
-      `the guard's files could not be checked: ${error instanceof Error ? error.message : String(error)}`,
-    ];
-  }
-}
-
-function changedOutcome(entry: CompiledEntry, differences: readonly string[]): Outcome {
-  const detail = differences.join("; ");
-  const notes: Note[] = [{ code: "command_changed", detail }];
-  // `on_failure: open` does not reach here: it forgives a failing guard, not another program in its place.
-  const isGate = capabilityOf(entry.event).role === "gate";
-  const verdict: Verdict = isGate
-    ? { decision: "deny", reason: `the guard changed since it was compiled: ${detail}` }
-    : { decision: "none" };
-  return { verdict, notes, failed: true, changed: true };
 }
 
 function describeStep(

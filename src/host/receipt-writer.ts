@@ -110,14 +110,22 @@ function stampReceipt(
     ...(typeof tool === "string" ? { tool_name: tool } : {}),
     ...(typeof toolUse === "string" ? { tool_use_id: toolUse } : {}),
     ...(typeof agent === "string" ? { agent_id: agent } : {}),
-    input_keys: Object.keys(envelope),
-    output_keys: step.outputKeys,
+    input_keys: namesOf(Object.keys(envelope)),
+    output_keys: namesOf(step.outputKeys),
     exit: nameExit(exit),
     notes: step.notes.map(({ code }) => code),
     ...((step.failed || exit?.kind === "timeout") && note !== undefined
       ? { error: redactor.text(note.detail) }
       : {}),
   };
+}
+
+/** A hook or a tool may call its fields what it likes: a receipt stays a line. */
+const NAMES_MAX = 100;
+const NAME_LENGTH_MAX = 100;
+
+function namesOf(keys: readonly string[]): string[] {
+  return keys.slice(0, NAMES_MAX).map((key) => key.slice(0, NAME_LENGTH_MAX));
 }
 
 function nameExit(exit: ChainStep["exit"]): string {

@@ -193,3 +193,12 @@ test("an onFault that throws changes no verdict: the fault is a process warning 
   expect(ran).toHaveLength(1);
   expect(await warned).toMatchObject({ name: "BridleHostFault" });
 });
+
+test("a hook that answers with a thousand fields makes no thousand words of its receipt", async () => {
+  const answer = Object.fromEntries(Array.from({ length: 1000 }, (_, n) => [`${"x".repeat(500)}${n}`, 1]));
+  const { host, receipts } = play({ inProcess: [on("PreToolUse", () => answer)] });
+  echo(host);
+  await host.tools.invoke("Echo", {});
+  expect(receipts[0]?.output_keys).toHaveLength(100);
+  expect(receipts[0]?.output_keys[0]).toHaveLength(100);
+});

@@ -42,6 +42,16 @@ test("once: calls at the same time start it once", async () => {
   expect(hook).toHaveBeenCalledOnce();
 });
 
+test("once: of two equal hooks one runs, once", async () => {
+  const hook = vi.fn();
+  const { host } = play({
+    inProcess: [on("PreToolUse", hook, { once: true }), on("PreToolUse", hook, { once: true })],
+  });
+  echo(host);
+  for (let n = 0; n < 3; n += 1) await host.tools.invoke("Echo", {});
+  expect(hook).toHaveBeenCalledOnce();
+});
+
 test("once: a session that ended and begins again is a new one", async () => {
   const hook = vi.fn();
   const { host } = play({ inProcess: [on("SessionStart", hook, { once: true })] });
