@@ -3,16 +3,15 @@
 import { randomUUID } from "node:crypto";
 import type { CompiledEntry } from "../compiler/plan.ts";
 import { programOf } from "../compiler/token.ts";
-import { AgentHooksRefused, type Issue, refuseIfAny } from "../errors.ts";
-import { missingReferences } from "../exec/bind-command.ts";
+import { refuseIfAny } from "../errors.ts";
 import type { JsonObject } from "../json.ts";
 import type { EventName } from "../profile/events.ts";
 import type { Verdict } from "../profile/verdict.ts";
 import { entrySecrets } from "../redaction/declared-secrets.ts";
 import { createRedactor } from "../redaction/redactor.ts";
-import { checkHostHook, compareOrder, type HostHook, type OrderedEntry } from "./host-hook.ts";
 import { hostPlanOf } from "./host-hooks.ts";
 import { checkHostOptions, DEFAULT_MAX_RETRIES, type HostFault, type HostOptions } from "./host-options.ts";
+import { orderHooks } from "./order-hooks.ts";
 import type { FailureMode } from "./receipt.ts";
 import { createHostReceipts } from "./receipt-writer.ts";
 import { createHostRuntime, failureModeOf, type HostSession, NEVER } from "./runtime.ts";
@@ -268,41 +267,6 @@ function watchLoop(session: HostSession, verdict: HostVerdict): HostVerdict {
   session.stopBlocks = verdict.decision === "deny" ? session.stopBlocks + 1 : 0;
   if (session.stopBlocks <= STOP_BLOCK_LIMIT) return verdict;
   return { ...verdict, decision: "none", isLoop: true };
-}
-
-function orderHooks(
-  declared: readonly CompiledEntry[],
-  inProcess: readonly HostHook[],
-  env: NodeJS.ProcessEnv,
-): readonly OrderedEntry<CompiledEntry>[] {
-  const issues: Issue[] = [];
-  const ordered: OrderedEntry<CompiledEntry>[] = declared.map((entry, order) => ({
-    entry,
-    priority: 0,
-    order,
-  }));
-  for (const entry of declared) {
-    const missing = missingReferences(entry, env);
-    if (missing.length === 0) continue;
-    const message = `it names ${missing.join(", ")}, which is not set`;
-    issues.push({ code: "placeholder_unset", path: entry.id, message, hint: "set it, or pass env" });
-  }
-  const ids = new Set(declared.map(({ id }) => id));
-  inProcess.forEach((hook, index) => {
-    const entry = checkHostHook(hook, index);
-    if (!("id" in entry)) {
-      issues.push(...entry);
-      return;
-    }
-    if (ids.has(entry.id)) {
-      const message = `another hook is named ${JSON.stringify(entry.id)}`;
-      issues.push({ code: "declaration_invalid", path: `inProcess[${index}].id`, message, hint: "" });
-    }
-    ids.add(entry.id);
-    ordered.push({ entry, priority: hook.priority ?? 0, order: declared.length + index });
-  });
-  if (issues.length > 0) throw new AgentHooksRefused(issues);
-  return ordered.toSorted(compareOrder);
 }
 
 function toPromptVerdict(verdict: Verdict): PromptVerdict {

@@ -8,6 +8,7 @@ import type { Envelope } from "../profile/envelope-types.ts";
 import type { Verdict } from "../profile/verdict.ts";
 import { describeCall } from "./describe-call.ts";
 import { heed } from "./heed.ts";
+import { deny, fail, feedbackOf, type Passage, type RegisteredTool, take, tellOf } from "./passage.ts";
 import {
   type Approver,
   askApprover,
@@ -17,11 +18,10 @@ import {
   type PermissionOptions,
   questionOf,
 } from "./permission.ts";
-import { type HostRuntime, type HostSession, NEVER } from "./runtime.ts";
+import { type HostRuntime, NEVER } from "./runtime.ts";
 import { copyJson, describeIssues, type InputCheck } from "./tool-input.ts";
 import { responseOf } from "./tool-response.ts";
 import type {
-  DenyStage,
   HostTool,
   SecurityPre,
   ToolCall,
@@ -43,26 +43,7 @@ export interface ToolGateOptions {
   readonly permission: PermissionOptions;
 }
 
-export interface RegisteredTool {
-  readonly tool: HostTool;
-  /** Undefined: any object will do. */
-  readonly check: InputCheck | undefined;
-}
-
 export type Invoke = (name: string, input: unknown, context: ToolCallContext) => Promise<ToolOutcome>;
-
-/** A call on its way through the gate. */
-interface Passage {
-  readonly registered: RegisteredTool;
-  readonly call: ToolCall;
-  readonly session: HostSession;
-  readonly context: ToolCallContext;
-  readonly signal: AbortSignal;
-  readonly contexts: string[];
-  suppressed: boolean;
-  /** An `allow` that may grant. */
-  granted: boolean;
-}
 
 export function createToolGate(options: ToolGateOptions, tools: ReadonlyMap<string, RegisteredTool>): Invoke {
   const { runtime, inner, permission } = options;
@@ -275,47 +256,6 @@ export function createToolGate(options: ToolGateOptions, tools: ReadonlyMap<stri
 }
 
 const NO_DECISION: Verdict = Object.freeze({ decision: "none" });
-
-function take(passage: Passage, verdict: Verdict): void {
-  if (verdict.decision === "deny") return;
-  if (verdict.context !== undefined) passage.contexts.push(verdict.context);
-  if (verdict.suppress === true) passage.suppressed = true;
-}
-
-function tellOf({ registered: { tool }, contexts, suppressed }: Passage) {
-  return {
-    tool: tool.name,
-    suppressed,
-    ...(contexts.length === 0 ? {} : { context: contexts.join("\n\n") }),
-  };
-}
-
-function deny(
-  passage: Passage,
-  stage: DenyStage,
-  reason: string,
-  validation?: Extract<ToolOutcome, { status: "denied" }>["validation"],
-): ToolOutcome {
-  return {
-    status: "denied",
-    ...tellOf(passage),
-    stage,
-    reason,
-    ...(validation === undefined ? {} : { validation }),
-  };
-}
-
-function fail(
-  told: { tool: string; suppressed?: boolean; context?: string },
-  stage: Extract<ToolOutcome, { status: "failed" }>["stage"],
-  error: unknown,
-): Extract<ToolOutcome, { status: "failed" }> {
-  return { suppressed: false, ...told, status: "failed", stage, error };
-}
-
-function feedbackOf(verdict: Verdict): { feedback?: string } {
-  return verdict.decision === "deny" ? { feedback: verdict.reason } : {};
-}
 
 async function validate(check: InputCheck, input: JsonObject): Promise<Awaited<ReturnType<InputCheck>>> {
   try {

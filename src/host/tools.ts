@@ -1,7 +1,8 @@
 // The tools of a host, by name.
 
 import type { JsonObject } from "../json.ts";
-import { createToolGate, type RegisteredTool, type ToolGateOptions } from "./tool-gate.ts";
+import type { RegisteredTool } from "./passage.ts";
+import { createToolGate, type ToolGateOptions } from "./tool-gate.ts";
 import { createInputCheck, jsonSchemaOf } from "./tool-input.ts";
 import type { HostTool, ToolCallContext, ToolOutcome } from "./tool-types.ts";
 
