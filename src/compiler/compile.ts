@@ -1,9 +1,8 @@
 // compileAgentHooks: every check that needs no running agent, in a visible order, all problems together, then the token.
 
 import { createHash } from "node:crypto";
-import { realpath, stat } from "node:fs/promises";
+import { realpath } from "node:fs/promises";
 import { homedir } from "node:os";
-import { isAbsolute } from "node:path";
 import type { Origin } from "../declaration/origin.ts";
 import type { HookDeclaration, HookEntry } from "../declaration/types.ts";
 import { validateDeclaration } from "../declaration/validate.ts";
@@ -12,6 +11,7 @@ import { CANARY_EVENT, capabilityOf, type EventName, PROVIDERS, type Provider } 
 import type { ProofProgress } from "../prove/prove-binary.ts";
 import { adapterFor } from "../render/registry.ts";
 import { requireSelfTests } from "../selftest/require-self-tests.ts";
+import { checkSharedOptions } from "./check-options.ts";
 import { compileEntries } from "./compile-entries.ts";
 import { deadlineFor } from "./deadlines.ts";
 import { findCompanions, findProviderBinary } from "./find-binary.ts";
@@ -134,13 +134,7 @@ export async function compileAgentHooks(
   return mintToken({ ...plan, digest: digestOf(plan) });
 }
 
-async function checkOptions({
-  provider,
-  cwd,
-  prove,
-  selftest,
-  pluginRoot,
-}: CompileOptions): Promise<Issue[]> {
+async function checkOptions({ provider, prove, ...shared }: CompileOptions): Promise<Issue[]> {
   const issues: Issue[] = [];
   const invalid = (path: string, message: string, hint: string) =>
     issues.push({ code: "option_invalid", path, message, hint });
@@ -148,20 +142,7 @@ async function checkOptions({
     invalid("provider", `unknown provider ${JSON.stringify(provider)}`, `known: ${PROVIDERS.join(", ")}`);
   if (prove !== undefined && !["auto", "require", "off"].includes(prove))
     invalid("prove", `unknown value ${JSON.stringify(prove)}`, "known: auto, require, off");
-  if (selftest !== undefined && !["require", "off"].includes(selftest))
-    invalid("selftest", `unknown value ${JSON.stringify(selftest)}`, "known: require, off");
-  if (pluginRoot !== undefined && !isAbsolute(pluginRoot))
-    invalid("pluginRoot", `expected an absolute path, got ${JSON.stringify(pluginRoot)}`, "");
-  if (typeof cwd !== "string" || !isAbsolute(cwd))
-    invalid("cwd", `expected an absolute path, got ${JSON.stringify(cwd)}`, "");
-  else if (
-    !(await stat(cwd).then(
-      (found) => found.isDirectory(),
-      () => false,
-    ))
-  )
-    invalid("cwd", `${cwd} is not a directory`, "");
-  return issues;
+  return [...issues, ...(await checkSharedOptions(shared))];
 }
 
 function checkEvents(declaration: HookDeclaration, provider: Provider, source: string): Issue[] {

@@ -1,9 +1,9 @@
 // compileHostHooks: the checks of compileAgentHooks that need no agent's binary, for a program that runs its own model and tool loop; and
 // the token that it mints, without which no declared hook enters a host.
 
-import { realpath, stat } from "node:fs/promises";
+import { realpath } from "node:fs/promises";
 import { homedir } from "node:os";
-import { isAbsolute } from "node:path";
+import { checkSharedOptions } from "../compiler/check-options.ts";
 import { compileEntries } from "../compiler/compile-entries.ts";
 import type { CompiledEntry, EntryProvenance, SkippedEntry } from "../compiler/plan.ts";
 import { absolutePath, pathOutside } from "../compiler/resolve-command.ts";
@@ -70,7 +70,7 @@ export async function compileHostHooks(
   options: HostCompileOptions,
 ): Promise<HostHooks> {
   const { source = "declaration", origins = new Map(), pluginRoot, signal } = options;
-  refuseIfAny(await checkOptions(options));
+  refuseIfAny(await checkSharedOptions(options));
   const path = absolutePath(options.path ?? process.env.PATH ?? "");
   const [loaded] = [...origins.values()];
   const projectRoot = await realpath(loaded?.projectRoot ?? options.cwd);
@@ -115,24 +115,4 @@ function forged(message: string): AgentHooksRefused {
   const hint =
     "pass the value that compileHostHooks returned; a token of compileAgentHooks is for spawnAgent";
   return new AgentHooksRefused([{ code: "token_forged", path: "hooks", message, hint }]);
-}
-
-async function checkOptions({ cwd, selftest, pluginRoot }: HostCompileOptions): Promise<Issue[]> {
-  const issues: Issue[] = [];
-  const invalid = (path: string, message: string, hint: string) =>
-    issues.push({ code: "option_invalid", path, message, hint });
-  if (selftest !== undefined && !["require", "off"].includes(selftest))
-    invalid("selftest", `unknown value ${JSON.stringify(selftest)}`, "known: require, off");
-  if (pluginRoot !== undefined && !isAbsolute(pluginRoot))
-    invalid("pluginRoot", `expected an absolute path, got ${JSON.stringify(pluginRoot)}`, "");
-  if (typeof cwd !== "string" || !isAbsolute(cwd))
-    invalid("cwd", `expected an absolute path, got ${JSON.stringify(cwd)}`, "");
-  else if (
-    !(await stat(cwd).then(
-      (found) => found.isDirectory(),
-      () => false,
-    ))
-  )
-    invalid("cwd", `${cwd} is not a directory`, "");
-  return issues;
 }
