@@ -20,6 +20,7 @@ export { HOST_EVENTS } from "./host-events.ts";
 export type { HostHook } from "./host-hook.ts";
 export { compileHostHooks, type HostCompileOptions, HostHooks } from "./host-hooks.ts";
 export type { HostFault, HostOptions } from "./host-options.ts";
+export { createJsonlStore, type JsonlStore, readJsonlStore } from "./jsonl-store.ts";
 export type {
   ApprovalRequest,
   Approver,

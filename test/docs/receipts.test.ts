@@ -6,10 +6,13 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import Driver from "better-sqlite3";
 import { expect, test } from "vitest";
+import * as host from "../../src/host/index.ts";
 import * as main from "../../src/index.ts";
 import * as store from "../../src/store/index.ts";
 import { EXECUTION_COLUMNS, HOOK_COLUMNS } from "../../src/store/rows.ts";
 import { DIST, makeFolder } from "../store/support.ts";
+
+const PUBLIC = { "agent-bridle": main, "agent-bridle/host": host, "agent-bridle/store": store };
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 const read = (path: string) => readFileSync(join(root, path), "utf8");
@@ -74,7 +77,7 @@ test("examples import only what is public", () => {
   expect(imports.length).toBe(3);
   for (const [, names = "", from] of imports)
     for (const name of names.split(", "))
-      expect(Object.hasOwn(from === "agent-bridle" ? main : store, name), name).toBe(true);
+      expect(Object.hasOwn(PUBLIC[from as keyof typeof PUBLIC], name), name).toBe(true);
 });
 
 test("the file of migrations that the page writes makes a store that is complete", async () => {
