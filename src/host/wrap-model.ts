@@ -131,6 +131,8 @@ export function wrapModelCall<Request, Response>(
       return { status: "denied", stage: "UserPromptSubmit", reason: announced.reason, attempts: 0 };
     if (announced.context !== undefined) session.contexts.push(announced.context);
     for (let attempt = 1; ; attempt += 1) {
+      // Before the hooks of the call, whose chain would carry it past here: then nobody could give it back when the call fails.
+      session.contexts.push(...session.chain.contexts.splice(0));
       const prepared = await prepare(request, attempt, shared);
       if ("denied" in prepared)
         return {
