@@ -191,7 +191,9 @@ export function createHostRuntime(options: HostRuntimeOptions): HostRuntime {
     async close() {
       isClosed = true;
       const left = (await Promise.all([...sessions.values()].map(forget))).flat();
-      if (runDirectory !== undefined) await rm(await runDirectory, { recursive: true, force: true });
+      // One that could not be made was told by every firing that needed it, and is no reason to leave receipts unwritten.
+      const made = await runDirectory?.catch(() => undefined);
+      if (made !== undefined) await rm(made, { recursive: true, force: true });
       return left;
     },
   };
