@@ -149,15 +149,16 @@ export function createHostRuntime(options: HostRuntimeOptions): HostRuntime {
       }
       calls += 1;
       const call = calls;
-      const envelope: Envelope = {
+      const own = {
         session_id: session.id,
         cwd,
         hook_event_name: event,
         harness: "lionagi",
         profile: PROFILE_VERSION,
         run_id: runId,
-        ...fields,
-      };
+      } as const;
+      // First in their order, and last in their word: no field of an event says whose it is.
+      const envelope: Envelope = { ...own, ...fields, ...own };
       const { verdict } = await runChain({
         event,
         envelope,

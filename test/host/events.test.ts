@@ -285,6 +285,33 @@ test.each<[string, unknown, string]>([
   expect(() => createHookHost(options as HostOptions)).toThrow(message);
 });
 
+test("no field of an event says whose it is: session, run, event and folder are the host's own", async () => {
+  const heard: unknown[] = [];
+  const { host, receipts } = play({
+    runId: "r",
+    sessionId: "s",
+    cwd: "/",
+    inProcess: [on("Stop", (envelope) => void heard.push(envelope))],
+  });
+  const own = { session_id: "s", run_id: "r", cwd: "/", hook_event_name: "Stop", harness: "lionagi" };
+  const forged = Object.fromEntries(Object.keys(own).map((key) => [key, "forged"]));
+  await host.runStop({ ...forged, profile: "v0", turn: 3 });
+  expect(heard).toMatchObject([{ ...own, profile: "v1", turn: 3 }]);
+  expect(receipts).toMatchObject([{ session_id: "s", run_id: "r", event: "Stop" }]);
+});
+
+test("an event is told whose it is, and what its program says of it", async () => {
+  const heard: unknown[] = [];
+  const note = (envelope: unknown) => void heard.push(envelope);
+  const { host } = play({ inProcess: [on("SubagentStop", note), on("Stop", note)] });
+  await host.runSubagentStop({ agent_type: "Plan" }, { sessionId: "s2", agentId: "a1", agentType: "Plan" });
+  await host.runStop({ stop_hook_active: true });
+  expect(heard).toMatchObject([
+    { session_id: "s2", agent_id: "a1", agent_type: "Plan" },
+    { session_id: host.sessionId, stop_hook_active: true },
+  ]);
+});
+
 test("fields of an event that JSON cannot hold are refused, and say where", async () => {
   const { host } = play({ inProcess: [on("Notification", () => undefined)] });
   await expect(host.runNotification({ notification_type: "x", message: (() => 1) as never })).rejects.toThrow(
