@@ -6,17 +6,12 @@ import { describeTool, type ToolDescription } from "../profile/tool.ts";
 import type { HostTool } from "./tool-types.ts";
 
 export function describeCall(tool: HostTool, input: JsonObject): ToolDescription {
-  const told = describeTool(tool.name, input, undefined);
-  const kind = tool.kind ?? told.tool_kind;
-  const command = tool.command?.(cloneJson(input)) ?? (kind === "shell" ? commandOf(input) : undefined);
-  const paths = tool.paths?.(cloneJson(input)) ?? told.tool_paths;
+  const { tool_kind, tool_command, tool_paths } = describeTool(tool.name, input, undefined, tool.kind);
+  const command = tool.command?.(cloneJson(input)) ?? tool_command;
+  const paths = tool.paths?.(cloneJson(input)) ?? tool_paths;
   return {
-    tool_kind: kind,
+    tool_kind,
     ...(command === undefined ? {} : { tool_command: command }),
     ...(paths === undefined || paths.length === 0 ? {} : { tool_paths: [...paths] }),
   };
-}
-
-function commandOf({ command }: JsonObject): string | undefined {
-  return typeof command === "string" ? command : undefined;
 }

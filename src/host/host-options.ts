@@ -2,6 +2,7 @@
 
 import { isAbsolute } from "node:path";
 import type { Issue } from "../errors.ts";
+import { isJsonObject } from "../json.ts";
 import type { HostHook } from "./host-hook.ts";
 import type { HostHooks } from "./host-hooks.ts";
 import { isPermissionMode, PERMISSION_MODES, type PermissionOptions } from "./permission.ts";
@@ -80,7 +81,8 @@ export function checkHostOptions(options: HostOptions): Issue[] {
   const isOptional = (value: unknown, type: string) => value === undefined || typeof value === type;
   for (const key of Object.keys(options))
     expect((KEYS as readonly string[]).includes(key), key, `one of ${KEYS.join(", ")}`, key);
-  const { inProcess, enabled, cwd, receipts, onFault, securityPre, maxRetries, permission, inner } = options;
+  const { inProcess, enabled, cwd, receipts, onFault, securityPre, maxRetries, permission, inner, secrets } =
+    options;
   for (const name of ["runId", "sessionId", "ownerId", "scope"] as const)
     expect(options[name] === undefined || isName(options[name]), name, "a name", options[name]);
   expect(inProcess === undefined || Array.isArray(inProcess), "inProcess", "a list of hooks", inProcess);
@@ -92,8 +94,20 @@ export function checkHostOptions(options: HostOptions): Issue[] {
     "a store or a function",
     receipts,
   );
+  const isSecrets = Array.isArray(secrets) && secrets.every((one) => typeof one === "string");
+  // Not shown: it may hold some.
+  expect(secrets === undefined || isSecrets, "secrets", "a list of texts", `a ${typeof secrets}`);
   expect(isOptional(onFault, "function"), "onFault", "a function", onFault);
   expect(isOptional(securityPre, "function"), "securityPre", "a function", securityPre);
+  // A name that nobody reads would be a check that is silently absent.
+  const expectFields = (value: object | undefined, path: string, known: readonly string[]) => {
+    const isObject = value === undefined || isJsonObject(value);
+    expect(isObject, path, `{ ${known.join(", ")} }`, value);
+    for (const key of isObject ? Object.keys(value ?? {}) : [])
+      expect(known.includes(key), `${path}.${key}`, `one of ${known.join(", ")}`, key);
+    return isObject;
+  };
+  expectFields(inner, "inner", ["pre", "post"]);
   for (const list of ["pre", "post"] as const)
     expect(
       inner?.[list] === undefined ||
@@ -109,7 +123,13 @@ export function checkHostOptions(options: HostOptions): Issue[] {
     `an integer from 0 to ${MAX_RETRIES_LIMIT}`,
     maxRetries,
   );
-  if (permission !== undefined) checkPermission(permission, expect);
+  const isPermission = expectFields(permission, "permission", [
+    "mode",
+    "destructive",
+    "approve",
+    "timeoutMs",
+  ]);
+  if (isPermission && permission !== undefined) checkPermission(permission, expect);
   return issues;
 }
 

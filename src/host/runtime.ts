@@ -149,15 +149,16 @@ export function createHostRuntime(options: HostRuntimeOptions): HostRuntime {
       }
       calls += 1;
       const call = calls;
-      const envelope: Envelope = {
+      const own = {
         session_id: session.id,
         cwd,
         hook_event_name: event,
         harness: "lionagi",
         profile: PROFILE_VERSION,
         run_id: runId,
-        ...fields,
-      };
+      } as const;
+      // First in their order, and last in their word: no field of an event says whose it is.
+      const envelope: Envelope = { ...own, ...fields, ...own };
       const { verdict } = await runChain({
         event,
         envelope,
@@ -191,7 +192,9 @@ export function createHostRuntime(options: HostRuntimeOptions): HostRuntime {
     async close() {
       isClosed = true;
       const left = (await Promise.all([...sessions.values()].map(forget))).flat();
-      if (runDirectory !== undefined) await rm(await runDirectory, { recursive: true, force: true });
+      // One that could not be made was told by every firing that needed it, and is no reason to leave receipts unwritten.
+      const made = await runDirectory?.catch(() => undefined);
+      if (made !== undefined) await rm(made, { recursive: true, force: true });
       return left;
     },
   };

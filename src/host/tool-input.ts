@@ -24,7 +24,12 @@ export function copyJson(value: unknown, at = "input", depth = 0): Json {
   }
   if (typeof value !== "object") throw new TypeError(`${at} is a ${typeof value}, which JSON cannot hold`);
   if (depth > DEPTH_LIMIT) throw new TypeError(`${at} is nested more than ${DEPTH_LIMIT} deep`);
-  if (Array.isArray(value)) return value.map((inner, index) => copyJson(inner, `${at}[${index}]`, depth + 1));
+  // By its places and not by a function of its own: `map` passes over holes, and may be anything.
+  if (Array.isArray(value)) {
+    const copyPlace = (_place: unknown, index: number) =>
+      copyJson(value[index], `${at}[${index}]`, depth + 1);
+    return Array.from({ length: value.length }, copyPlace);
+  }
   const prototype: unknown = Object.getPrototypeOf(value);
   if (prototype !== null && prototype !== Object.prototype)
     throw new TypeError(`${at} is not a plain object, which JSON cannot hold`);

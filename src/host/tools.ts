@@ -85,4 +85,12 @@ function checkTool(tool: HostTool): void {
   for (const list of ["pre", "post"] as const)
     if (tool[list]?.some((one) => typeof one !== "function"))
       throw new TypeError(`tool ${name}: ${list} must be a list of functions`);
+  for (const one of ["securityPre", "command", "paths"] as const)
+    if (tool[one] !== undefined && typeof tool[one] !== "function")
+      throw new TypeError(`tool ${name}: ${one} must be a function, got ${typeof tool[one]}`);
+  // Anything but true would be read as harmless.
+  if (tool.destructive !== undefined && typeof tool.destructive !== "boolean")
+    throw new TypeError(
+      `tool ${name}: destructive must be true or false, got ${JSON.stringify(tool.destructive) ?? typeof tool.destructive}`,
+    );
 }

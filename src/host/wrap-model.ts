@@ -1,7 +1,10 @@
 // A model call of a program, with hooks before it, behind it and around its failures. Who began the turn is an argument: the prompt of a user
 // is announced at the first call that it causes, and at no other.
 
+import { HookExecutionError } from "../broker/hook-execution-error.ts";
+import { AgentHooksRefused } from "../errors.ts";
 import { isJsonObject, type JsonObject } from "../json.ts";
+import type { EventName } from "../profile/events.ts";
 import type { Verdict } from "../profile/verdict.ts";
 import type { Redactor } from "../redaction/redactor.ts";
 import { MAX_RETRIES_LIMIT } from "./host-options.ts";
@@ -89,6 +92,9 @@ export function wrapModelCall<Request, Response>(
       `wrapModel: maxRetries must be an integer from 0 to ${MAX_RETRIES_LIMIT}, got ${String(maxRetries)}`,
     );
 
+  const notAsked = (event: EventName, error: unknown) =>
+    redactor.text(`the hooks of ${event} could not be asked: ${messageOf(error)}`);
+
   /** One attempt up to the model; a denial, or what to call it with. */
   async function prepare(
     request: Request,
@@ -96,26 +102,55 @@ export function wrapModelCall<Request, Response>(
     shared: Shared,
   ): Promise<{ request: Request; contexts: string[] } | { denied: string }> {
     if (!runtime.hears("PreModelCall")) return { request, contexts: [] };
-    const { encoded, isPlain } = encodeRequest(request, encode);
+    let told: EncodedRequest;
+    try {
+      told = encodeRequest(request, encode);
+    } catch (error) {
+      return { denied: notAsked("PreModelCall", error) };
+    }
+    const { encoded, isPlain } = told;
     const verdict = await fire("PreModelCall", shared, { model_request: encoded, attempt });
     if (verdict.decision === "deny") return { denied: verdict.reason };
     const contexts = verdict.context === undefined ? [] : [verdict.context];
     if (verdict.decision !== "rewrite") return { request, contexts };
-    if (decode !== undefined) return { request: decode(verdict.updatedInput, request), contexts };
+    if (decode !== undefined) {
+      try {
+        return { request: decode(verdict.updatedInput, request), contexts };
+      } catch (error) {
+        const why = redactor.text(messageOf(error));
+        return { denied: `a hook rewrote the request, and decode failed: ${why}` };
+      }
+    }
     if (isPlain) return { request: verdict.updatedInput as Request, contexts };
     return { denied: "a hook rewrote a request that holds more than JSON; pass decode to wrapModel" };
   }
 
-  const fire = (
+  const fire = async (
     event: "PreModelCall" | "PostModelCall" | "ErrorOccurred",
     { session, base, signal }: Shared,
     fields: JsonObject,
-  ): Promise<Verdict> =>
-    runtime.fire(event, {
-      session,
-      signal: event === "PreModelCall" ? signal : undefined,
-      fields: { ...base, ...fields },
-    });
+  ): Promise<Verdict> => {
+    try {
+      return await runtime.fire(event, {
+        session,
+        signal: event === "PreModelCall" ? signal : undefined,
+        fields: { ...base, ...fields },
+      });
+    } catch (error) {
+      if (error instanceof HookExecutionError) throw error;
+      // The host was closed meanwhile, or there is no place for the hooks to run in.
+      return { decision: "deny", reason: notAsked(event, error) };
+    }
+  };
+
+  const consume = async (origin: Origin, turn: Parameters<ModelSeam["consume"]>[1]) => {
+    try {
+      return await seam.consume(origin, turn);
+    } catch (error) {
+      if (error instanceof HookExecutionError || error instanceof AgentHooksRefused) throw error;
+      return { decision: "deny", reason: notAsked("UserPromptSubmit", error) } as const;
+    }
+  };
 
   return async (request, context) => {
     const { origin, sessionId = seam.sessionId, model, agentId, signal = NEVER } = context ?? {};
@@ -126,11 +161,13 @@ export function wrapModelCall<Request, Response>(
       ...(agentId === undefined ? {} : { agent_id: agentId }),
     };
     const shared: Shared = { session, base, signal };
-    const announced = await seam.consume(origin as Origin, { session, model, signal });
+    const announced = await consume(origin as Origin, { session, model, signal });
     if (announced.decision === "deny")
       return { status: "denied", stage: "UserPromptSubmit", reason: announced.reason, attempts: 0 };
     if (announced.context !== undefined) session.contexts.push(announced.context);
     for (let attempt = 1; ; attempt += 1) {
+      // Before the hooks of the call, whose chain would carry it past here: then nobody could give it back when the call fails.
+      session.contexts.push(...session.chain.contexts.splice(0));
       const prepared = await prepare(request, attempt, shared);
       if ("denied" in prepared)
         return {
@@ -193,10 +230,15 @@ class ClosedByHook extends Error {
   }
 }
 
+interface EncodedRequest {
+  readonly encoded: JsonObject | string | null;
+  readonly isPlain: boolean;
+}
+
 function encodeRequest<Request>(
   request: Request,
   encode: WrapModelOptions<Request>["encode"],
-): { encoded: JsonObject | string | null; isPlain: boolean } {
+): EncodedRequest {
   if (encode !== undefined)
     return { encoded: copyJson(encode(request), "model_request") as JsonObject, isPlain: false };
   try {
@@ -211,4 +253,8 @@ function encodeRequest<Request>(
 function describeError(error: unknown, redactor: Redactor): JsonObject {
   const { name, message } = error instanceof Error ? error : { name: "Error", message: String(error) };
   return { name, message: redactor.text(message) };
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }

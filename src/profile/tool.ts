@@ -58,15 +58,17 @@ export function toolKind(toolName: string, provider: Provider | undefined): Tool
   return "other";
 }
 
+/** @param known the tool's kind, from whoever knows it better than its name says; what is told of its input follows from it */
 export function describeTool(
   toolName: string,
   toolInput: Json,
   provider: Provider | undefined,
+  known?: ToolKind,
 ): ToolDescription {
   const named = toolKind(toolName, provider);
   const input = isJsonObject(toolInput) ? toolInput : {};
   // A tool nobody has told us of that takes a command runs it: a shell guard must be asked.
-  const kind = named === "other" && typeof input.command === "string" ? "shell" : named;
+  const kind = known ?? (named === "other" && typeof input.command === "string" ? "shell" : named);
   const description: ToolDescription = { tool_kind: kind };
   if (kind === "shell" && typeof input.command === "string") description.tool_command = input.command;
   // codex applies a patch that is typed into its shell, so a shell command may name paths too.

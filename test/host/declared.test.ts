@@ -102,6 +102,27 @@ test("{run_dir} is a folder of the host's own that close removes", async () => {
   await expect(realpath(reason)).rejects.toThrow("ENOENT");
 });
 
+test("a {run_dir} that could not be made denies, and keeps no receipt from being written and no store from being closed", async () => {
+  const command = ["/bin/sh", "-c", "exit 0", "sh", "{run_dir}"];
+  const hooks = await compileHostHooks({ PreToolUse: [{ hooks: [{ type: "command", command }] }] }, { cwd });
+  const closed = vi.fn();
+  const { host } = play({ hooks, receipts: { write: () => {}, close: closed } });
+  const ran = echo(host);
+  vi.stubEnv("TMPDIR", join(cwd, "gone"));
+  try {
+    for (const n of [1, 2])
+      expect(await host.tools.invoke("Echo", { n })).toMatchObject({
+        status: "denied",
+        reason: expect.stringContaining("could not be asked: ENOENT"),
+      });
+  } finally {
+    vi.unstubAllEnvs();
+  }
+  await host.close();
+  expect(closed).toHaveBeenCalledOnce();
+  expect(ran).toEqual([]);
+});
+
 test("env:NAME is read when the host is made, and one that is not set refuses", async () => {
   const hooks = await compileHostHooks(
     sh('echo "$TOKEN, $(printf %s "$TOKEN" | wc -c) letters" >&2; exit 2', {

@@ -258,9 +258,58 @@ test.each<[string, unknown, string]>([
   ["receipts that are none", { receipts: 1 }, "receipts: expected a store or a function"],
   ["a final check that is none", { securityPre: true }, "securityPre"],
   ["inner functions that are none", { inner: { pre: [1] } }, "inner.pre"],
+  ["inner post functions that are none", { inner: { post: [() => 1, "x"] } }, "inner.post"],
+  [
+    "inner functions under another name",
+    { inner: { before: [] } },
+    "inner.before: expected one of pre, post",
+  ],
+  ["inner functions that are a list", { inner: [] }, "inner: expected { pre, post }"],
+  ["permission under another name", { permission: { approver: () => true } }, "permission.approver"],
+  ["permission that is a word", { permission: "DENY" }, "permission: expected { mode, "],
+  ["permission that is null", { permission: null }, "permission: expected { mode, "],
+  ["an approver who is none", { permission: { approve: true } }, "permission.approve: expected a function"],
+  ["a destructive set that is a word", { permission: { destructive: "rm" } }, "permission.destructive"],
+  ["a destructive set of no names", { permission: { destructive: [/rm/] } }, "permission.destructive"],
+  ["an approver's time of 0", { permission: { timeoutMs: 0 } }, "permission.timeoutMs"],
+  ["an approver's time without end", { permission: { timeoutMs: 86_400_001 } }, "permission.timeoutMs"],
+  ["an approver's time that is text", { permission: { timeoutMs: "60" } }, "permission.timeoutMs"],
+  ["a listener that is none", { onFault: "log" }, "onFault: expected a function"],
+  ["secrets that are one", { secrets: "hunter2" }, 'secrets: expected a list of texts, got "a string"'],
+  ["secrets that are no texts", { secrets: [7] }, "secrets: expected a list of texts"],
+  ["an empty run id", { runId: "" }, "runId: expected a name"],
+  ["an owner that is a number", { ownerId: 7 }, "ownerId: expected a name"],
+  ["an empty scope", { scope: "" }, "scope: expected a name"],
   ["a token of nobody", { hooks: {} }, "token_forged hooks"],
 ])("a host with %s is refused", (_name, options, message) => {
   expect(() => createHookHost(options as HostOptions)).toThrow(message);
+});
+
+test("no field of an event says whose it is: session, run, event and folder are the host's own", async () => {
+  const heard: unknown[] = [];
+  const { host, receipts } = play({
+    runId: "r",
+    sessionId: "s",
+    cwd: "/",
+    inProcess: [on("Stop", (envelope) => void heard.push(envelope))],
+  });
+  const own = { session_id: "s", run_id: "r", cwd: "/", hook_event_name: "Stop", harness: "lionagi" };
+  const forged = Object.fromEntries(Object.keys(own).map((key) => [key, "forged"]));
+  await host.runStop({ ...forged, profile: "v0", turn: 3 });
+  expect(heard).toMatchObject([{ ...own, profile: "v1", turn: 3 }]);
+  expect(receipts).toMatchObject([{ session_id: "s", run_id: "r", event: "Stop" }]);
+});
+
+test("an event is told whose it is, and what its program says of it", async () => {
+  const heard: unknown[] = [];
+  const note = (envelope: unknown) => void heard.push(envelope);
+  const { host } = play({ inProcess: [on("SubagentStop", note), on("Stop", note)] });
+  await host.runSubagentStop({ agent_type: "Plan" }, { sessionId: "s2", agentId: "a1", agentType: "Plan" });
+  await host.runStop({ stop_hook_active: true });
+  expect(heard).toMatchObject([
+    { session_id: "s2", agent_id: "a1", agent_type: "Plan" },
+    { session_id: host.sessionId, stop_hook_active: true },
+  ]);
 });
 
 test("fields of an event that JSON cannot hold are refused, and say where", async () => {

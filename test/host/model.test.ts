@@ -3,7 +3,7 @@
 import { expect, test, vi } from "vitest";
 import { type HostOptions, noOrigin } from "../../src/host/index.ts";
 import { addContext, deny, retry, rewrite } from "../../src/profile/answer.ts";
-import { on, play } from "./support.ts";
+import { echo, on, play } from "./support.ts";
 
 const turn = { origin: noOrigin };
 
@@ -209,6 +209,53 @@ test("context that a failed call was given is given to the next one", async () =
   await model({}, turn);
   await model({}, turn);
   expect(told).toEqual([["hello"], ["hello"], []]);
+});
+
+test.each<[string, boolean]>([
+  ["the next one", false],
+  ["the retry", true],
+])(
+  "what a hook in the background said, and a failed call was given, is given to %s, whatever hooks ran before the call",
+  async (_name, isRetried) => {
+    const { host, receipts } = play({
+      inProcess: [
+        on("PreToolUse", async (envelope) => addContext(envelope, "lint: 2 errors"), { async: true }),
+        on("PreModelCall", (envelope) => addContext(envelope, "be brief")),
+        ...(isRetried ? (retrying ?? []) : []),
+      ],
+    });
+    echo(host);
+    await host.tools.invoke("Echo", {});
+    await vi.waitFor(() => expect(receipts).toHaveLength(1));
+    const told: (readonly string[])[] = [];
+    const model = host.wrapModel((_request: object, { context }) => {
+      told.push(context);
+      if (told.length === 1) throw new Error("down");
+    });
+    await model({}, turn);
+    await model({}, turn);
+    const first = ["lint: 2 errors", "be brief"];
+    expect(told.slice(0, 2)).toEqual([first, first]);
+  },
+);
+
+test("what a hook in the background said waits for the next call when this one is denied", async () => {
+  let isOver = true;
+  const { host, receipts } = play({
+    inProcess: [
+      on("PreToolUse", async (envelope) => addContext(envelope, "lint: 2 errors"), { async: true }),
+      on("PreModelCall", (envelope) => (isOver ? deny(envelope, "over budget") : undefined)),
+    ],
+  });
+  echo(host);
+  await host.tools.invoke("Echo", {});
+  await vi.waitFor(() => expect(receipts).toHaveLength(1));
+  const told: (readonly string[])[] = [];
+  const model = host.wrapModel((_request: object, { context }) => void told.push(context));
+  expect(await model({}, turn)).toMatchObject({ status: "denied" });
+  isOver = false;
+  await model({}, turn);
+  expect(told).toEqual([["lint: 2 errors"]]);
 });
 
 test("wrapModel takes a function", () => {

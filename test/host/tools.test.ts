@@ -669,6 +669,15 @@ test.each<[string, unknown, string]>([
   ["an unknown kind", { name: "a", kind: "bash", run: () => 1 }, 'unknown kind "bash"'],
   ["a schema that is none", { name: "a", input: 7, run: () => 1 }, "input must be a schema"],
   ["a pre that is no function", { name: "a", pre: [1], run: () => 1 }, "pre must be a list of functions"],
+  ["a post that is no function", { name: "a", post: [1], run: () => 1 }, "post must be a list of functions"],
+  [
+    "a final check that is none",
+    { name: "a", securityPre: true, run: () => 1 },
+    "securityPre must be a function",
+  ],
+  ["a command that is text", { name: "a", command: "ls", run: () => 1 }, "command must be a function"],
+  ["paths that are a list", { name: "a", paths: ["/"], run: () => 1 }, "paths must be a function"],
+  ["a word for destructive", { name: "a", destructive: "yes", run: () => 1 }, 'true or false, got "yes"'],
 ])("a tool with %s is not registered", (_name, tool, message) => {
   const { host } = play();
   expect(() => host.tools.register(tool as HostTool)).toThrow(message);
