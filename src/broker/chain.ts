@@ -2,6 +2,7 @@
 // changed, and never admit a gate's action because a hook could not run.
 
 import type { CompiledEntry } from "../compiler/plan.ts";
+import { messageOf } from "../message-of.ts";
 import type { Envelope } from "../profile/envelope-types.ts";
 import { capabilityOf, type EventName } from "../profile/events.ts";
 import { matches } from "../profile/matcher.ts";
@@ -11,7 +12,7 @@ import type { ChainSession } from "./chain-session.ts";
 import { HookExecutionError } from "./hook-execution-error.ts";
 import { createRepeats } from "./repeats.ts";
 import { type EntryPlace, type Outcome, runEntry } from "./run-entry.ts";
-import { createVerdictFold, type DescribeCall } from "./verdict-fold.ts";
+import { createVerdictFold, type DescribeCall, type Said } from "./verdict-fold.ts";
 
 export interface ChainStep {
   readonly entryId: string;
@@ -56,6 +57,11 @@ export interface ChainOptions extends EntryPlace {
   /** For the whole chain; bounds each hook. */
   readonly deadlineMs: number;
   readonly session: ChainSession;
+  /**
+   * The caller passes on what is said beside a denial: nothing is kept for later then.
+   * @default false: a denial carries no context
+   */
+  readonly tellsDenied?: boolean;
   /** Answers `ask`; what it throws refuses. Default: nobody is there, and `ask` denies. */
   readonly approve?: (question: Question) => Promise<boolean>;
   /** What a rewritten call is. Default: told from the envelope's provider. */
@@ -66,6 +72,8 @@ export interface ChainOptions extends EntryPlace {
 
 export interface ChainResult {
   readonly verdict: Verdict;
+  /** Also beside a denial. */
+  readonly said: Said;
   readonly steps: readonly ChainStep[];
 }
 
@@ -89,6 +97,8 @@ export async function runChain(options: ChainOptions): Promise<ChainResult> {
       continue;
     }
     const answered = matched ? await runEntry(entry, envelope, endsAt, options) : undefined;
+    // A guard that was cut off has not had its once.
+    if (matched && signal.aborted) session.once.delete(entry.id);
     const { outcome, asked, waitedMs = 0 } = await settleQuestion(entry, envelope, answered, options);
     // A person's time is not the hooks'.
     endsAt += waitedMs;
@@ -99,6 +109,7 @@ export async function runChain(options: ChainOptions): Promise<ChainResult> {
       session.contexts.unshift(...carried);
       throw new HookExecutionError(entry.id, event, outcome.notes[0]?.detail ?? "", outcome.cause);
     }
+    if (outcome?.beside !== undefined) fold.hear(outcome.beside);
     if (outcome !== undefined) fold.add(outcome.verdict);
     if (fold.denied) break;
     if (signal.aborted) {
@@ -107,9 +118,10 @@ export async function runChain(options: ChainOptions): Promise<ChainResult> {
       break;
     }
   }
-  // A denial carries no context, and nobody reads the verdict of an abandoned call: what hooks in the background said still waits.
-  if (fold.denied || signal.aborted) session.contexts.unshift(...carried);
-  return { verdict: fold.verdict, steps };
+  // Nobody reads the verdict of an abandoned call, and a denial of a provider carries no context: what hooks in the background said still waits.
+  const isLost = signal.aborted || (fold.denied && options.tellsDenied !== true);
+  if (isLost) session.contexts.unshift(...carried);
+  return { verdict: fold.verdict, said: isLost && !fold.denied ? {} : fold.said, steps };
 }
 
 function takeContexts({ event, session }: ChainOptions): string[] {
@@ -152,7 +164,14 @@ function runInBackground(entry: CompiledEntry, envelope: Envelope, options: Chai
     const told = { ...outcome, verdict: NO_DECISION, notes: decided ? [...notes, ignored] : notes };
     onStep({ ...describeStep(entry, envelope, told, undefined), background: true });
   };
-  const running = run().finally(() => session.background.delete(running));
+  const running = run()
+    .catch((error: unknown) => {
+      // Told like a failure of the hook's own; nobody else hears of it.
+      const note: Note = { code: "hook_failed", detail: messageOf(error) };
+      const told: Outcome = { verdict: NO_DECISION, notes: [note], failed: true };
+      onStep({ ...describeStep(entry, envelope, told, undefined), background: true });
+    })
+    .finally(() => session.background.delete(running));
   session.background.add(running);
 }
 
@@ -163,26 +182,29 @@ async function settleQuestion(
   { id }: CompiledEntry,
   envelope: Envelope,
   outcome: Outcome | undefined,
-  { approve }: ChainOptions,
+  { approve, describe }: ChainOptions,
 ): Promise<{ outcome: Outcome | undefined; asked?: ChainStep["asked"]; waitedMs?: number }> {
-  const reason = outcome?.asked;
-  if (outcome === undefined || reason === undefined) return { outcome };
+  if (outcome?.asked === undefined) return { outcome };
   if (approve === undefined) return { outcome, asked: "nobody_there" };
+  const { reason, lifted } = outcome.asked;
+  // Whoever is asked sees what the guard would have run.
+  const wanted = createVerdictFold(envelope, describe);
+  wanted.add(lifted.verdict);
   const askedAt = performance.now();
   let isApproved = false;
   let why = "the guard asked for approval and it was refused";
   try {
-    isApproved = (await approve({ entryId: id, reason, envelope })) === true;
+    isApproved = (await approve({ entryId: id, reason, envelope: wanted.envelope })) === true;
   } catch (error) {
-    why = `the guard asked for approval and none came: ${error instanceof Error ? error.message : String(error)}`;
+    why = `the guard asked for approval and none came: ${messageOf(error)}`;
   }
   const waitedMs = performance.now() - askedAt;
   if (!isApproved) {
     const verdict: Verdict = { decision: "deny", reason: `${why}: ${reason}` };
     return { outcome: { ...outcome, verdict }, asked: "refused", waitedMs };
   }
-  const notes = outcome.notes.filter(({ code }) => code !== "ask_denied");
-  return { outcome: { ...outcome, verdict: NO_DECISION, notes }, asked: "approved", waitedMs };
+  const { beside: _told, ...rest } = outcome;
+  return { outcome: { ...rest, ...lifted }, asked: "approved", waitedMs };
 }
 
 function describeStep(

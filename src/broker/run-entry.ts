@@ -6,6 +6,7 @@ import { runCommand } from "../exec/run-command.ts";
 import { runHandler } from "../exec/run-handler.ts";
 import { runHttp } from "../exec/run-http.ts";
 import { isJsonObject, parseJsonObject } from "../json.ts";
+import { messageOf } from "../message-of.ts";
 import type { Envelope } from "../profile/envelope-types.ts";
 import { capabilityOf } from "../profile/events.ts";
 import { interpret } from "../profile/interpret.ts";
@@ -119,9 +120,7 @@ async function differencesOf(
   try {
     return await checkFiles(files);
   } catch (error) {
-    return [
-      `the guard's files could not be checked: ${error instanceof Error ? error.message : String(error)}`,
-    ];
+    return [`the guard's files could not be checked: ${messageOf(error)}`];
   }
 }
 

@@ -6,8 +6,18 @@ import { capabilityOf, PROVIDERS, type Provider } from "../profile/events.ts";
 import { describeTool, type ToolDescription } from "../profile/tool.ts";
 import type { Verdict } from "../profile/verdict.ts";
 
+/** What was said along the way, whatever the verdict is. */
+export interface Said {
+  /** Joined with a blank line. */
+  readonly context?: string;
+  readonly suppress?: true;
+}
+
 export interface VerdictFold {
   add(verdict: Verdict): void;
+  /** What stands beside a denial. */
+  hear(beside: Said): void;
+  readonly said: Said;
   /** The envelope with the last rewrite in it. */
   readonly envelope: Envelope;
   readonly denied: boolean;
@@ -26,15 +36,26 @@ export function createVerdictFold(original: Envelope, describe: DescribeCall = d
   let retry = false;
   let suppress = false;
   const contexts: string[] = [];
+  const hear = ({ context, suppress: isSuppressed }: Said) => {
+    if (context !== undefined && context !== "") contexts.push(context);
+    if (isSuppressed === true) suppress = true;
+  };
+  const said = (): Said => ({
+    ...(contexts.length === 0 ? {} : { context: contexts.join("\n\n") }),
+    ...(suppress ? { suppress: true } : {}),
+  });
   return {
+    hear,
+    get said() {
+      return said();
+    },
     add(verdict) {
       if (deny !== undefined) return;
       if (verdict.decision === "deny") {
         deny = verdict;
         return;
       }
-      if (verdict.context !== undefined && verdict.context !== "") contexts.push(verdict.context);
-      if (verdict.suppress === true) suppress = true;
+      hear(verdict);
       if (verdict.decision === "allow") allowed = true;
       if (verdict.decision === "none" && verdict.retry === true) retry = true;
       if (verdict.decision !== "rewrite") return;
@@ -51,10 +72,7 @@ export function createVerdictFold(original: Envelope, describe: DescribeCall = d
     },
     get verdict(): Verdict {
       if (deny !== undefined) return deny;
-      const context = {
-        ...(contexts.length === 0 ? {} : { context: contexts.join("\n\n") }),
-        ...(suppress ? { suppress: true as const } : {}),
-      };
+      const context = said();
       if (rewrite !== undefined) {
         return { decision: "rewrite", updatedInput: rewrite.updatedInput, grants: everyGrants, ...context };
       }

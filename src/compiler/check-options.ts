@@ -10,7 +10,7 @@ export interface SharedOptions {
   readonly pluginRoot?: string | undefined;
 }
 
-/** Issues: `option_invalid`. */
+/** Issues: `option_invalid`. A word that nobody reads would be a check that is silently absent. */
 export async function checkSharedOptions({ cwd, selftest, pluginRoot }: SharedOptions): Promise<Issue[]> {
   const issues: Issue[] = [];
   const invalid = (path: string, message: string, hint: string) =>

@@ -18,7 +18,12 @@ export interface CompileWarning {
 export function listWarnings(
   plan: Pick<HookPlan, "entries" | "provider" | "proof" | "skipped">,
 ): CompileWarning[] {
-  return [...ignoredProof(plan), ...untypedShell(plan), ...backgroundGates(plan), ...skippedEntries(plan)];
+  return [...ignoredProof(plan), ...untypedShell(plan), ...listHookWarnings(plan)];
+}
+
+/** Those that concern no agent: of hooks in process too. */
+export function listHookWarnings(hooks: Pick<HookPlan, "entries" | "skipped">): CompileWarning[] {
+  return [...backgroundGates(hooks), ...skippedEntries(hooks)];
 }
 
 function backgroundGates({ entries }: Pick<HookPlan, "entries">): CompileWarning[] {

@@ -3,6 +3,7 @@
 
 import type { FunctionEntry } from "../declaration/types.ts";
 import { cloneJson, isJsonObject } from "../json.ts";
+import { messageOf } from "../message-of.ts";
 import type { Envelope } from "../profile/envelope-types.ts";
 import type { HookExit } from "../profile/verdict.ts";
 
@@ -13,6 +14,9 @@ export interface HandlerResult {
   /** What the handler threw. */
   readonly cause?: unknown;
 }
+
+/** Timers may come a little early or late: within this, a timely answer is one. */
+const CLOCK_MS = 2;
 
 export async function runHandler({
   handler,
@@ -50,6 +54,9 @@ export async function runHandler({
     const thrown: { cause?: unknown } = {};
     const outcome = await Promise.race([stopped, callHandler(handler, envelope, own, thrown)]);
     const durationMs = performance.now() - startedAt;
+    // One that kept the clock's own turn from coming is late all the same.
+    if (typeof outcome === "string" && durationMs > timeoutMs + CLOCK_MS)
+      return { exit: { kind: "timeout", timeoutMs }, stdout: "", durationMs };
     if (typeof outcome !== "string") return { exit: outcome, stdout: "", durationMs, ...thrown };
     return { exit: { kind: "exit", code: 0 }, stdout: outcome, durationMs };
   } finally {
@@ -78,12 +85,15 @@ async function callHandler(
       // A Map, a class instance or a Proxy of one would be written as something else than its author sees.
       return { kind: "failed", message: "the handler returned an object that is not a plain one" };
     }
-    return JSON.stringify(answer);
+    const written: string | undefined = JSON.stringify(answer);
+    if (written === undefined)
+      return { kind: "failed", message: "the handler's answer turns itself into no JSON" };
+    return written;
   } catch (error) {
     thrown.cause = error;
     return {
       kind: "failed",
-      message: `the handler threw: ${error instanceof Error ? error.message : String(error)}`,
+      message: `the handler threw: ${messageOf(error)}`,
     };
   }
 }

@@ -3,10 +3,11 @@
 import { randomUUID } from "node:crypto";
 import type { CompiledEntry } from "../compiler/plan.ts";
 import { programOf } from "../compiler/token.ts";
+import { type CompileWarning, listHookWarnings } from "../compiler/warnings.ts";
 import { refuseIfAny } from "../errors.ts";
 import type { JsonObject } from "../json.ts";
 import type { EventName } from "../profile/events.ts";
-import type { Verdict } from "../profile/verdict.ts";
+import type { Where } from "../profile/where.ts";
 import { entrySecrets } from "../redaction/declared-secrets.ts";
 import { createRedactor } from "../redaction/redactor.ts";
 import { hostPlanOf } from "./host-hooks.ts";
@@ -14,7 +15,7 @@ import { checkHostOptions, DEFAULT_MAX_RETRIES, type HostFault, type HostOptions
 import { orderHooks } from "./order-hooks.ts";
 import type { FailureMode } from "./receipt.ts";
 import { createHostReceipts } from "./receipt-writer.ts";
-import { createHostRuntime, failureModeOf, type HostSession, NEVER } from "./runtime.ts";
+import { createHostRuntime, type Fired, failureModeOf, type HostSession } from "./runtime.ts";
 import { copyJson } from "./tool-input.ts";
 import { createHostTools, type HostTools } from "./tools.ts";
 import { consumeOrigin, type Ingress, mintOrigin, type Origin, type PromptVerdict } from "./turn-origin.ts";
@@ -57,6 +58,9 @@ export interface HostHookDescription {
   readonly priority: number;
   readonly failureMode: FailureMode;
   readonly timeoutMs: number;
+  readonly where?: Where;
+  readonly once?: true;
+  readonly async?: true;
 }
 
 export interface HookHost {
@@ -64,8 +68,10 @@ export interface HookHost {
   readonly sessionId: string;
   readonly enabled: boolean;
   readonly tools: HostTools;
-  /** Hooks of each event in the order in which they run. */
+  /** Hooks of each event in the order in which they run; with `enabled: false` none does. */
   describe(): readonly HostHookDescription[];
+  /** What a caller should know of hooks that are fine: those left out because nobody trusts them (told as a fault too), gates in the background. */
+  readonly warnings: readonly CompileWarning[];
   /** A way in for a turn. A settled origin is handed on as it is; where nobody has settled it, a user began the turn, and a token is minted. */
   ingress(ingress: Ingress): Origin;
   wrapModel<Request, Response>(
@@ -121,16 +127,21 @@ export function createHookHost(options: HostOptions = {}): HookHost {
     const told = { ...fault, detail: redactor.text(fault.detail) };
     const warn = () => process.emitWarning(`${told.kind}: ${told.detail}`, { type: "BridleHostFault" });
     if (options.onFault === undefined) return warn();
+    // Whoever listens must not turn a fault beside a verdict into another verdict.
     try {
-      options.onFault(told);
+      const heard: unknown = options.onFault(told);
+      if (heard instanceof Promise) heard.catch(warn);
     } catch {
-      // Whoever listens must not turn a fault beside a verdict into another verdict.
       warn();
     }
   };
   const receipts = createHostReceipts(options.receipts, redactor, (error) =>
     tell({ kind: "receipts_failed", detail: error.message }),
   );
+  const skipped = plan?.skipped ?? [];
+  const warnings = listHookWarnings({ entries, skipped });
+  for (const { code, message } of skipped)
+    tell({ kind: code === "command_changed" ? code : "command_untrusted", detail: `not run: ${message}` });
   const registeredAt = new Date().toISOString();
   for (const { entry, priority } of ordered)
     receipts.register({
@@ -163,9 +174,10 @@ export function createHookHost(options: HostOptions = {}): HookHost {
     runtime,
     sessionId,
     cwd,
-    inner: { pre: inner.pre ?? [], post: inner.post ?? [] },
+    inner: { pre: [...(inner.pre ?? [])], post: [...(inner.post ?? [])] },
     securityPre: options.securityPre,
-    permission,
+    permission: { ...permission },
+    redact: redactor.text,
   });
   const owner = {};
   const seam: ModelSeam = {
@@ -173,12 +185,12 @@ export function createHookHost(options: HostOptions = {}): HookHost {
     sessionId,
     maxRetries: options.maxRetries ?? DEFAULT_MAX_RETRIES,
     redactor,
-    consume: (origin, { session, model, signal }) =>
+    // Without the signal of the call that comes first: the verdict is the turn's, and other calls wait for it.
+    consume: (origin, { session, model }) =>
       consumeOrigin(owner, origin, async (fields) =>
         toPromptVerdict(
           await runtime.fire("UserPromptSubmit", {
             session,
-            signal,
             fields: { ...fields, ...(model === undefined ? {} : { model }) },
           }),
         ),
@@ -191,7 +203,7 @@ export function createHookHost(options: HostOptions = {}): HookHost {
   const fire = async (event: EventName, fields: object, context: EventContext = {}): Promise<HostVerdict> => {
     if (!runtime.hears(event) && !runtime.isClosed) return NOTHING;
     const { agentId, agentType, signal } = context;
-    const verdict = await runtime.fire(event, {
+    const firing = {
       session: runtime.session(context.sessionId ?? sessionId),
       signal,
       fields: {
@@ -199,8 +211,8 @@ export function createHookHost(options: HostOptions = {}): HookHost {
         ...(agentId === undefined ? {} : { agent_id: agentId }),
         ...(agentType === undefined ? {} : { agent_type: agentType }),
       },
-    });
-    return toHostVerdict(verdict);
+    };
+    return toHostVerdict(await runtime.track(() => runtime.fire(event, firing)));
   };
 
   let closing: Promise<void> | undefined;
@@ -224,13 +236,18 @@ export function createHookHost(options: HostOptions = {}): HookHost {
         priority,
         failureMode: failureModeOf(entry),
         timeoutMs: entry.timeoutMs,
+        ...(entry.where === undefined ? {} : { where: entry.where }),
+        ...(entry.once === true ? { once: true as const } : {}),
+        ...(entry.async === true ? { async: true as const } : {}),
       })),
+    warnings,
     ingress: (ingress) => mintOrigin(owner, ingress),
     wrapModel: (call, wrapOptions = {}) => wrapModelCall(seam, call, wrapOptions),
     async runUserPromptSubmit(origin, context = {}) {
       const session = runtime.session(context.sessionId ?? sessionId);
-      const { model, signal = NEVER } = context;
-      return toHostVerdict(await seam.consume(origin, { session, model, signal }));
+      const { model } = context;
+      const verdict = await runtime.track(() => seam.consume(origin, { session, model }));
+      return { suppressed: false, ...verdict };
     },
     async runSessionStart(fields, context = {}) {
       const verdict = await fire("SessionStart", fields, context);
@@ -269,14 +286,19 @@ function watchLoop(session: HostSession, verdict: HostVerdict): HostVerdict {
   return { ...verdict, decision: "none", isLoop: true };
 }
 
-function toPromptVerdict(verdict: Verdict): PromptVerdict {
-  if (verdict.decision === "deny") return verdict;
-  return { decision: "none", ...(verdict.context === undefined ? {} : { context: verdict.context }) };
+function toPromptVerdict({ verdict, said: { context } }: Fired): PromptVerdict {
+  const told = context === undefined ? {} : { context };
+  return verdict.decision === "deny"
+    ? { decision: "deny", reason: verdict.reason, ...told }
+    : { decision: "none", ...told };
 }
 
-function toHostVerdict(verdict: Verdict | PromptVerdict): HostVerdict {
-  if (verdict.decision === "deny") return { decision: "deny", reason: verdict.reason, suppressed: false };
-  const suppressed = "suppress" in verdict && verdict.suppress === true;
-  const { context } = verdict;
-  return { decision: "none", suppressed, ...(context === undefined ? {} : { context }) };
+function toHostVerdict({ verdict, said: { context, suppress } }: Fired): HostVerdict {
+  return {
+    ...(verdict.decision === "deny"
+      ? { decision: "deny", reason: verdict.reason }
+      : { decision: "none" as const }),
+    suppressed: suppress === true,
+    ...(context === undefined ? {} : { context }),
+  };
 }

@@ -9,6 +9,10 @@ export function describeCall(tool: HostTool, input: JsonObject): ToolDescription
   const { tool_kind, tool_command, tool_paths } = describeTool(tool.name, input, undefined, tool.kind);
   const command = tool.command?.(cloneJson(input)) ?? tool_command;
   const paths = tool.paths?.(cloneJson(input)) ?? tool_paths;
+  if (command !== undefined && typeof command !== "string")
+    throw new TypeError(`command of tool ${tool.name} must answer with a text, got ${typeof command}`);
+  if (paths !== undefined && !(Array.isArray(paths) && paths.every((path) => typeof path === "string")))
+    throw new TypeError(`paths of tool ${tool.name} must answer with a list of texts, got ${typeof paths}`);
   return {
     tool_kind,
     ...(command === undefined ? {} : { tool_command: command }),

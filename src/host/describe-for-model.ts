@@ -1,5 +1,6 @@
 // What a model is to be told of a tool call: the result with what hooks had to say of it, or why there is none. Pure.
 
+import { messageOf } from "../message-of.ts";
 import { responseOf } from "./tool-response.ts";
 import type { ToolOutcome } from "./tool-types.ts";
 
@@ -16,7 +17,7 @@ function mainPart(outcome: ToolOutcome): string {
   if (outcome.status === "denied") return `${outcome.tool} was denied: ${outcome.reason}`;
   if (outcome.status === "failed") {
     const { error } = outcome;
-    return `${outcome.tool} failed: ${error instanceof Error ? error.message : String(error)}`;
+    return `${outcome.tool} failed: ${messageOf(error)}`;
   }
   const response = responseOf(outcome.result);
   return typeof response === "string" ? response : JSON.stringify(response);

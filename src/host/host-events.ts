@@ -4,14 +4,20 @@ import type { Issue } from "../errors.ts";
 import {
   capabilityOf,
   EVENT_NAMES,
+  type EVENTS,
   type EventName,
   isEventName,
   SEAMLESS_EVENTS,
 } from "../profile/events.ts";
 
-export const HOST_EVENTS: readonly EventName[] = EVENT_NAMES.filter(
+/** Those with "yes" in the column "host" of the table of events. */
+export type HostEventName = {
+  [Name in EventName]: (typeof EVENTS)[Name]["host"]["fires"] extends true ? Name : never;
+}[EventName];
+
+export const HOST_EVENTS = EVENT_NAMES.filter(
   (event) => capabilityOf(event).host.fires,
-);
+) as readonly HostEventName[];
 
 /** `event_unknown` or `event_unsupported`; undefined for an event that the host fires. */
 export function unsupportedByHost(event: unknown, path: string): Issue | undefined {

@@ -3,16 +3,16 @@
 import type { CompiledFunction } from "../compiler/plan.ts";
 import type { FunctionEntry } from "../declaration/types.ts";
 import type { Issue } from "../errors.ts";
-import { isJsonObject } from "../json.ts";
-import { capabilityOf, type EventName } from "../profile/events.ts";
+import { cloneJson, isJsonObject, type JsonObject } from "../json.ts";
+import { capabilityOf } from "../profile/events.ts";
 import { matcherProblem } from "../profile/matcher.ts";
 import { type Where, whereProblem } from "../profile/where.ts";
-import { unsupportedByHost } from "./host-events.ts";
+import { type HostEventName, unsupportedByHost } from "./host-events.ts";
 import type { FailureMode } from "./receipt.ts";
 
 export interface HostHook {
   /** One that the host fires (docs/PROFILE.md, Events, column "host"). */
-  event: EventName;
+  event: HostEventName;
   /** Answers like a command's stdout (docs/PROFILE.md, Decisions); `deny`, `ask`, `rewrite` … of `agent-bridle/host` make answers. */
   handler: FunctionEntry["handler"];
   /** Names it in receipts. @default "inProcess[N]" */
@@ -113,7 +113,8 @@ export function checkHostHook(hook: unknown, index: number): CompiledFunction | 
     handler,
     event,
     matcher,
-    ...(where === undefined ? {} : { where }),
+    // A copy: what its caller does to it later must not move a guard.
+    ...(where === undefined ? {} : { where: cloneJson(where as JsonObject) }),
     timeoutMs: Math.ceil(timeoutMs),
     onFailure: onFailure === "open" || given.async === true ? "open" : "closed",
     grants: given.grants ?? false,

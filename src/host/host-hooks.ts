@@ -11,6 +11,7 @@ import type { Origin } from "../declaration/origin.ts";
 import type { HookDeclaration, HookEntry } from "../declaration/types.ts";
 import { validateDeclaration } from "../declaration/validate.ts";
 import { AgentHooksRefused, type Issue, refuseIfAny } from "../errors.ts";
+import { isJsonObject } from "../json.ts";
 import { requireSelfTests } from "../selftest/require-self-tests.ts";
 import { unsupportedByHost } from "./host-events.ts";
 
@@ -69,7 +70,8 @@ export async function compileHostHooks(
   declaration: HookDeclaration,
   options: HostCompileOptions,
 ): Promise<HostHooks> {
-  const { source = "declaration", origins = new Map(), pluginRoot, signal } = options;
+  const { source = "declaration", origins = new Map(), pluginRoot, signal } = options ?? {};
+  refuseIfAny(checkKeys(options));
   refuseIfAny(await checkSharedOptions(options));
   const path = absolutePath(options.path ?? process.env.PATH ?? "");
   const [loaded] = [...origins.values()];
@@ -115,4 +117,31 @@ function forged(message: string): AgentHooksRefused {
   const hint =
     "pass the value that compileHostHooks returned; a token of compileAgentHooks is for spawnAgent";
   return new AgentHooksRefused([{ code: "token_forged", path: "hooks", message, hint }]);
+}
+
+const KEYS: readonly string[] = [
+  "cwd",
+  "origins",
+  "trust",
+  "pluginRoot",
+  "source",
+  "path",
+  "selftest",
+  "signal",
+] satisfies (keyof HostCompileOptions)[];
+
+/** A word that nobody reads would be a check that is silently absent. */
+function checkKeys(options: HostCompileOptions): Issue[] {
+  if (!isJsonObject(options)) {
+    const message = `expected an object with cwd, got ${JSON.stringify(options) ?? typeof options}`;
+    return [{ code: "option_invalid", path: "options", message, hint: "" }];
+  }
+  return Object.keys(options)
+    .filter((key) => !KEYS.includes(key))
+    .map((key) => ({
+      code: "option_invalid",
+      path: key,
+      message: `unknown option ${JSON.stringify(key)}`,
+      hint: `known: ${KEYS.join(", ")}`,
+    }));
 }

@@ -11,7 +11,12 @@ import type { SecurityPre, ToolPost, ToolPre } from "./tool-types.ts";
 
 /** Something that went wrong beside a verdict. */
 export interface HostFault {
-  readonly kind: "receipts_failed" | "command_changed" | "context_undelivered";
+  readonly kind:
+    | "receipts_failed"
+    | "command_changed"
+    | "context_undelivered"
+    /** A declared hook is not trusted and is left out. */
+    | "command_untrusted";
   /** Redacted. */
   readonly detail: string;
 }
@@ -73,6 +78,10 @@ const KEYS: readonly (keyof HostOptions)[] = [
 
 export function checkHostOptions(options: HostOptions): Issue[] {
   const issues: Issue[] = [];
+  if (!isObject(options)) {
+    const message = `expected an object, got ${JSON.stringify(options) ?? typeof options}`;
+    return [{ code: "option_invalid", path: "options", message, hint: "" }];
+  }
   const expect = (isRight: boolean, path: string, what: string, value: unknown) => {
     if (isRight) return;
     const shown = typeof value === "function" ? "a function" : (JSON.stringify(value) ?? String(value));
@@ -97,6 +106,12 @@ export function checkHostOptions(options: HostOptions): Issue[] {
   const isSecrets = Array.isArray(secrets) && secrets.every((one) => typeof one === "string");
   // Not shown: it may hold some.
   expect(secrets === undefined || isSecrets, "secrets", "a list of texts", `a ${typeof secrets}`);
+  expect(
+    options.env === undefined || isObject(options.env),
+    "env",
+    "an object of variables",
+    "something else",
+  );
   expect(isOptional(onFault, "function"), "onFault", "a function", onFault);
   expect(isOptional(securityPre, "function"), "securityPre", "a function", securityPre);
   // A name that nobody reads would be a check that is silently absent.
@@ -152,6 +167,11 @@ function checkPermission(
     "milliseconds, above 0 and at most 86400000",
     timeoutMs,
   );
+}
+
+/** `isJsonObject` without a type that narrows: options hold more than JSON. */
+function isObject(value: unknown): boolean {
+  return isJsonObject(value);
 }
 
 function isName(value: unknown): boolean {

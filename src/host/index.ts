@@ -16,7 +16,7 @@ export {
   STOP_BLOCK_LIMIT,
 } from "./create-host.ts";
 export { describeForModel } from "./describe-for-model.ts";
-export { HOST_EVENTS } from "./host-events.ts";
+export { HOST_EVENTS, type HostEventName } from "./host-events.ts";
 export type { HostHook } from "./host-hook.ts";
 export { compileHostHooks, type HostCompileOptions, HostHooks } from "./host-hooks.ts";
 export type { HostFault, HostOptions } from "./host-options.ts";

@@ -1,7 +1,6 @@
 // One call on its way through the gate: what it carries, and the outcomes it may come to.
 
-import type { Verdict } from "../profile/verdict.ts";
-import type { HostSession } from "./runtime.ts";
+import type { Fired, HostSession } from "./runtime.ts";
 import type { InputCheck } from "./tool-input.ts";
 import type { DenyStage, HostTool, ToolCall, ToolCallContext, ToolOutcome } from "./tool-types.ts";
 
@@ -18,16 +17,17 @@ export interface Passage {
   readonly context: ToolCallContext;
   readonly signal: AbortSignal;
   readonly contexts: string[];
+  /** Blocks behind calls that this one has made. */
+  readonly blocks: string[];
   suppressed: boolean;
   /** An `allow` that may grant. */
   granted: boolean;
 }
 
-/** What hooks said of a call that goes on. */
-export function take(passage: Passage, verdict: Verdict): void {
-  if (verdict.decision === "deny") return;
-  if (verdict.context !== undefined) passage.contexts.push(verdict.context);
-  if (verdict.suppress === true) passage.suppressed = true;
+/** What hooks said of a call, also of one that they stopped. */
+export function take(passage: Passage, { said: { context, suppress } }: Fired): void {
+  if (context !== undefined) passage.contexts.push(context);
+  if (suppress === true) passage.suppressed = true;
 }
 
 /** What every outcome says. */
@@ -63,6 +63,7 @@ export function fail(
 }
 
 /** A block behind the call. */
-export function feedbackOf(verdict: Verdict): { feedback?: string } {
-  return verdict.decision === "deny" ? { feedback: verdict.reason } : {};
+export function feedbackOf({ blocks }: Passage, { verdict }: Fired): { feedback?: string } {
+  const all = verdict.decision === "deny" ? [...blocks, verdict.reason] : blocks;
+  return all.length === 0 ? {} : { feedback: all.join("\n\n") };
 }

@@ -1,8 +1,9 @@
-// Stamps the receipts of one host and hands them to its store, in order. A store that fails is told once as a fault and again by `close`:
-// never swallowed, and never a reason for another verdict.
+// Stamps the receipts of one host and hands them to its store, in order. Each receipt that a store fails to take is told as a fault, and the
+// first again by `close`: never swallowed, and never a reason for another verdict.
 
 import { randomUUID } from "node:crypto";
 import type { ChainStep } from "../broker/chain.ts";
+import { asError } from "../message-of.ts";
 import type { Redactor } from "../redaction/redactor.ts";
 import type { FailureMode, HookReceipt, HookRecord, HookType, ReceiptStore } from "./receipt.ts";
 
@@ -37,9 +38,9 @@ export function createHostReceipts(
   let waiting: Promise<void> | undefined;
 
   const fail = (error: unknown) => {
-    const known = failure;
-    failure ??= error instanceof Error ? error : new Error(String(error));
-    if (known === undefined) onError(failure);
+    const told = asError(error);
+    failure ??= told;
+    onError(told);
   };
   /** At once while the store answers at once; behind what it has not finished otherwise. */
   const hand = (work: () => void | Promise<void>) => {
@@ -76,7 +77,7 @@ export function createHostReceipts(
       } catch (error) {
         fail(error);
       }
-      return failure;
+      return failure && new Error(redactor.text(failure.message), { cause: failure });
     },
   };
 }
@@ -111,7 +112,7 @@ function stampReceipt(
     ...(typeof toolUse === "string" ? { tool_use_id: toolUse } : {}),
     ...(typeof agent === "string" ? { agent_id: agent } : {}),
     input_keys: namesOf(Object.keys(envelope)),
-    output_keys: namesOf(step.outputKeys),
+    output_keys: namesOf(step.outputKeys).map(redactor.text),
     exit: nameExit(exit),
     notes: step.notes.map(({ code }) => code),
     ...((step.failed || exit?.kind === "timeout") && note !== undefined

@@ -6,7 +6,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type ChainStep, type Question, runChain } from "../broker/chain.ts";
 import { type ChainSession, createChainSession, settleBackground } from "../broker/chain-session.ts";
-import type { DescribeCall } from "../broker/verdict-fold.ts";
+import { HookExecutionError } from "../broker/hook-execution-error.ts";
+import type { DescribeCall, Said } from "../broker/verdict-fold.ts";
 import { chainDeadlineMs } from "../compiler/deadlines.ts";
 import { RUN_DIR } from "../compiler/placeholders.ts";
 import type { CompiledEntry } from "../compiler/plan.ts";
@@ -39,6 +40,12 @@ export interface Firing {
   readonly describe?: DescribeCall | undefined;
 }
 
+/** What came of it, and what was said along the way, also beside a denial. */
+export interface Fired {
+  readonly verdict: Verdict;
+  readonly said: Said;
+}
+
 export interface HostRuntimeOptions {
   /** In the order in which they run, all events. */
   readonly entries: readonly CompiledEntry[];
@@ -58,10 +65,12 @@ export interface HostRuntimeOptions {
 export interface HostRuntime {
   /** True when firing the event could do anything. */
   hears(event: EventName): boolean;
-  /** After `close` nothing is fired, and nothing may run that would have been asked about. */
+  /** Nothing new may begin. */
   readonly isClosed: boolean;
+  /** A call that is under way: `close` waits for it. */
+  track<Result>(call: () => Promise<Result>): Promise<Result>;
   /** Throws `HookExecutionError`, and `Error` after `close`. */
-  fire(event: EventName, firing: Firing): Promise<Verdict>;
+  fire(event: EventName, firing: Firing): Promise<Fired>;
   session(id: string): HostSession;
   /** Waits for the session's hooks in the background and forgets it. Returns contexts that nobody was told. */
   endSession(id: string): Promise<readonly string[]>;
@@ -73,7 +82,7 @@ export interface HostRuntime {
 export const NEVER: AbortSignal = new AbortController().signal;
 setMaxListeners(0, NEVER);
 
-const NOTHING: Verdict = Object.freeze({ decision: "none" });
+export const NOTHING: Fired = Object.freeze({ verdict: Object.freeze({ decision: "none" }), said: {} });
 
 export function createHostRuntime(options: HostRuntimeOptions): HostRuntime {
   const { isEnabled, runId, ownerId, scope, env, receipts } = options;
@@ -98,6 +107,9 @@ export function createHostRuntime(options: HostRuntimeOptions): HostRuntime {
   const shared = new WeakSet<AbortSignal>([NEVER]);
   let calls = 0;
   let isClosed = false;
+  let isEnded = false;
+  let underWay = 0;
+  let onIdle: () => void = () => {};
 
   /** Once, before the first chain: what only a run knows is put into the commands. */
   const bindAll = async () => {
@@ -136,8 +148,17 @@ export function createHostRuntime(options: HostRuntimeOptions): HostRuntime {
     get isClosed() {
       return isClosed;
     },
+    async track(call) {
+      underWay += 1;
+      try {
+        return await call();
+      } finally {
+        underWay -= 1;
+        if (underWay === 0) onIdle();
+      }
+    },
     async fire(event, { session, fields, cwd = options.cwd, signal = NEVER, approve, describe }) {
-      if (isClosed) throw new Error("the host is closed");
+      if (isEnded) throw new Error("the host is closed");
       if (!byEvent.has(event)) return NOTHING;
       bound ??= bindAll();
       await bound;
@@ -159,7 +180,8 @@ export function createHostRuntime(options: HostRuntimeOptions): HostRuntime {
       } as const;
       // First in their order, and last in their word: no field of an event says whose it is.
       const envelope: Envelope = { ...own, ...fields, ...own };
-      const { verdict } = await runChain({
+      const chain = runChain({
+        tellsDenied: true,
         event,
         envelope,
         entries,
@@ -174,8 +196,13 @@ export function createHostRuntime(options: HostRuntimeOptions): HostRuntime {
         ...(describe === undefined ? {} : { describe }),
         onStep: (step) => note(step, call),
       });
+      const { verdict, said } = await chain.catch((error: unknown) => {
+        if (!(error instanceof HookExecutionError)) throw error;
+        throw new HookExecutionError(error.hook, error.event, options.redact(error.detail), error.cause);
+      });
       // A failing guard is quoted in its reason, and the reason goes to the model.
-      return verdict.decision === "deny" ? { ...verdict, reason: options.redact(verdict.reason) } : verdict;
+      if (verdict.decision !== "deny") return { verdict, said };
+      return { verdict: { ...verdict, reason: options.redact(verdict.reason) }, said };
     },
     session(id) {
       let session = sessions.get(id);
@@ -191,6 +218,11 @@ export function createHostRuntime(options: HostRuntimeOptions): HostRuntime {
     },
     async close() {
       isClosed = true;
+      if (underWay > 0)
+        await new Promise<void>((resolve) => {
+          onIdle = resolve;
+        });
+      isEnded = true;
       const left = (await Promise.all([...sessions.values()].map(forget))).flat();
       // One that could not be made was told by every firing that needed it, and is no reason to leave receipts unwritten.
       const made = await runDirectory?.catch(() => undefined);

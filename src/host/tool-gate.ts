@@ -1,11 +1,12 @@
 // The one way a tool of the host runs: hooks, the functions inside of them, the final check, the schema, permission, the tool, and back out.
 // Must never run a tool with an input that something before it did not see.
 
+import { isAbsolute } from "node:path";
 import { HookExecutionError } from "../broker/hook-execution-error.ts";
-import { AgentHooksRefused } from "../errors.ts";
+import { type Issue, refuseIfAny } from "../errors.ts";
 import { cloneJson, isJsonObject, type JsonObject } from "../json.ts";
+import { messageOf } from "../message-of.ts";
 import type { Envelope } from "../profile/envelope-types.ts";
-import type { Verdict } from "../profile/verdict.ts";
 import { describeCall } from "./describe-call.ts";
 import { heed } from "./heed.ts";
 import { deny, fail, feedbackOf, type Passage, type RegisteredTool, take, tellOf } from "./passage.ts";
@@ -14,22 +15,15 @@ import {
   askApprover,
   DEFAULT_APPROVAL_TIMEOUT_MS,
   isPermissionMode,
+  PERMISSION_MODES,
   type PermissionMode,
   type PermissionOptions,
   questionOf,
 } from "./permission.ts";
-import { type HostRuntime, NEVER } from "./runtime.ts";
+import { type Fired, type HostRuntime, NEVER, NOTHING } from "./runtime.ts";
 import { copyJson, describeIssues, type InputCheck } from "./tool-input.ts";
 import { responseOf } from "./tool-response.ts";
-import type {
-  HostTool,
-  SecurityPre,
-  ToolCall,
-  ToolCallContext,
-  ToolOutcome,
-  ToolPost,
-  ToolPre,
-} from "./tool-types.ts";
+import type { HostTool, SecurityPre, ToolCallContext, ToolOutcome, ToolPost, ToolPre } from "./tool-types.ts";
 
 /** Calls of calls of calls. */
 export const INVOKE_DEPTH_LIMIT = 8;
@@ -41,6 +35,7 @@ export interface ToolGateOptions {
   readonly inner: { readonly pre: readonly ToolPre[]; readonly post: readonly ToolPost[] };
   readonly securityPre: SecurityPre | undefined;
   readonly permission: PermissionOptions;
+  readonly redact: (text: string) => string;
 }
 
 export type Invoke = (name: string, input: unknown, context: ToolCallContext) => Promise<ToolOutcome>;
@@ -61,9 +56,7 @@ export function createToolGate(options: ToolGateOptions, tools: ReadonlyMap<stri
       const known = [...tools.keys()].join(", ") || "none";
       return fail({ tool: String(name) }, "lookup", new Error(`no tool is named ${name}; known: ${known}`));
     }
-    if (runtime.isClosed) return fail({ tool: name }, "aborted", new Error("the host is closed"));
     const mode = context.permission ?? permission.mode ?? "AUTO";
-    if (!isPermissionMode(mode)) throw invalidMode(mode);
     const { signal = NEVER, cwd = options.cwd, sessionId = options.sessionId } = context;
     const passage: Passage = {
       registered,
@@ -71,6 +64,7 @@ export function createToolGate(options: ToolGateOptions, tools: ReadonlyMap<stri
       context,
       signal,
       contexts: [],
+      blocks: [],
       suppressed: false,
       granted: false,
       call: {
@@ -86,6 +80,12 @@ export function createToolGate(options: ToolGateOptions, tools: ReadonlyMap<stri
           const error = new Error(`tools call each other more than ${INVOKE_DEPTH_LIMIT} deep`);
           return Promise.resolve(fail({ tool: inside }, "aborted", error));
         },
+        tell(outcome) {
+          if (outcome.context !== undefined) passage.contexts.push(outcome.context);
+          if (outcome.status !== "denied" && outcome.feedback !== undefined)
+            passage.blocks.push(outcome.feedback);
+          if (outcome.suppressed) passage.suppressed = true;
+        },
       },
     };
     let input: JsonObject;
@@ -94,7 +94,7 @@ export function createToolGate(options: ToolGateOptions, tools: ReadonlyMap<stri
       if (!isJsonObject(copy)) throw new TypeError("input is not an object");
       input = copy;
     } catch (error) {
-      const { message } = error as Error;
+      const message = messageOf(error);
       return deny(passage, "input", message, [{ path: [], message }]);
     }
     if (hasPre(registered.tool)) {
@@ -105,6 +105,8 @@ export function createToolGate(options: ToolGateOptions, tools: ReadonlyMap<stri
     const { check } = registered;
     const checked = check === undefined ? { value: input } : await validate(check, input);
     if ("issues" in checked) return deny(passage, "input", describeIssues(checked.issues), checked.issues);
+    // What a schema makes of an input is what runs, so it is what is shown from here on.
+    if (checked.value !== input) input = shownInput(checked.value) ?? input;
     if (isAskedAbout(registered.tool, mode)) {
       const refused = await askPermission(passage, input, mode);
       if (refused !== undefined) return refused;
@@ -131,11 +133,12 @@ export function createToolGate(options: ToolGateOptions, tools: ReadonlyMap<stri
     const { tool } = passage.registered;
     let input = given;
     if (runtime.hears("PreToolUse")) {
-      const verdict = await fire("PreToolUse", passage, input, {});
+      const fired = await fire("PreToolUse", passage, input, {});
+      const { verdict } = fired;
+      take(passage, fired);
       if (verdict.decision === "deny") return { refused: deny(passage, "PreToolUse", verdict.reason) };
       if (verdict.decision === "rewrite") input = verdict.updatedInput;
       passage.granted = verdict.decision === "allow" || (verdict.decision === "rewrite" && verdict.grants);
-      take(passage, verdict);
     }
     for (const pre of [...inner.pre, ...(tool.pre ?? [])]) {
       const answer = await heed(() => pre(cloneJson(input), passage.call));
@@ -146,12 +149,20 @@ export function createToolGate(options: ToolGateOptions, tools: ReadonlyMap<stri
       try {
         input = copyJson(answer.input) as JsonObject;
       } catch (error) {
-        return { refused: deny(passage, "inner_pre", (error as Error).message) };
+        return { refused: deny(passage, "inner_pre", messageOf(error)) };
       }
     }
     for (const last of [tool.securityPre, options.securityPre]) {
-      const answer = last === undefined ? undefined : await heed(() => last(cloneJson(input), passage.call));
-      if (answer !== undefined) return { refused: deny(passage, "security_pre", answer.deny) };
+      const answer =
+        last === undefined
+          ? undefined
+          : await heed<{ deny: string } | { input: JsonObject }>(() => last(cloneJson(input), passage.call));
+      if (answer === undefined) continue;
+      const isDenial = "deny" in answer;
+      const reason = isDenial
+        ? answer.deny
+        : "the final check answered with an input, and nothing comes after it that would look";
+      return { refused: deny(passage, "security_pre", reason) };
     }
     return { input };
   }
@@ -164,8 +175,9 @@ export function createToolGate(options: ToolGateOptions, tools: ReadonlyMap<stri
     const { tool } = passage.registered;
     if (mode === "DENY")
       return deny(passage, "permission", `${tool.name} is destructive, and the mode is DENY`);
-    const verdict = await fire("PermissionRequest", passage, input, {});
-    take(passage, verdict);
+    const fired = await fire("PermissionRequest", passage, input, {});
+    const { verdict } = fired;
+    take(passage, fired);
     if (verdict.decision === "deny") return deny(passage, "permission", verdict.reason);
     if (mode === "AUTO" && (passage.granted || verdict.decision === "allow")) return undefined;
     const reason = `${tool.name} is destructive, and the mode is ${mode}`;
@@ -194,24 +206,29 @@ export function createToolGate(options: ToolGateOptions, tools: ReadonlyMap<stri
     let result: unknown;
     let stage: "run" | "inner_post" = "run";
     try {
-      result = await (tool.run as (input: unknown, call: ToolCall) => unknown)(value, passage.call);
+      result = await tool.run(value, passage.call);
       stage = "inner_post";
       for (const post of [...(tool.post ?? []), ...inner.post]) {
-        const answer = await post(result, passage.call);
-        if (answer !== undefined) result = answer.result;
+        const answer: unknown = await post(result, passage.call);
+        if (answer === undefined) continue;
+        if (!isJsonObject(answer) || !Object.hasOwn(answer, "result"))
+          throw new Error("a function behind the tool answered with no result");
+        result = answer.result;
       }
     } catch (error) {
-      const verdict = await fire("PostToolUseFailure", passage, ran, {
+      // A hook of a call within asked for exactly this.
+      if (error instanceof HookExecutionError) throw error;
+      const fired = await fire("PostToolUseFailure", passage, ran, {
         tool_response: { error: messageOf(error) },
       });
-      take(passage, verdict);
-      return { ...fail(tellOf(passage), stage, error), ...feedbackOf(verdict) };
+      take(passage, fired);
+      return { ...fail(tellOf(passage), stage, error), ...feedbackOf(passage, fired) };
     }
-    const verdict = runtime.hears("PostToolUse")
+    const fired = runtime.hears("PostToolUse")
       ? await fire("PostToolUse", passage, ran, { tool_response: responseOf(result) })
-      : NO_DECISION;
-    take(passage, verdict);
-    return { status: "ok", ...tellOf(passage), input: ran, result, ...feedbackOf(verdict) };
+      : NOTHING;
+    take(passage, fired);
+    return { status: "ok", ...tellOf(passage), input: ran, result, ...feedbackOf(passage, fired) };
   }
 
   async function fire(
@@ -219,8 +236,8 @@ export function createToolGate(options: ToolGateOptions, tools: ReadonlyMap<stri
     { registered: { tool }, session, context, signal }: Passage,
     input: JsonObject,
     fields: JsonObject,
-  ): Promise<Verdict> {
-    if (!runtime.hears(event)) return NO_DECISION;
+  ): Promise<Fired> {
+    if (!runtime.hears(event)) return NOTHING;
     const isBefore = event === "PreToolUse" || event === "PermissionRequest";
     try {
       return await runtime.fire(event, {
@@ -243,7 +260,8 @@ export function createToolGate(options: ToolGateOptions, tools: ReadonlyMap<stri
     } catch (error) {
       if (error instanceof HookExecutionError) throw error;
       // The tool's own description of its input threw, or there is no place for the hooks to run in.
-      return { decision: "deny", reason: `the hooks of ${event} could not be asked: ${messageOf(error)}` };
+      const reason = options.redact(`the hooks of ${event} could not be asked: ${messageOf(error)}`);
+      return { verdict: { decision: "deny", reason }, said: {} };
     }
   }
 
@@ -252,10 +270,22 @@ export function createToolGate(options: ToolGateOptions, tools: ReadonlyMap<stri
     ({ entryId, reason, envelope }: { entryId: string; reason: string; envelope: Envelope }) =>
       askApprover(approver, questionOf(envelope, reason, entryId), { timeoutMs, signal });
 
-  return (name, input, context) => invoke(name, input, context, 0);
+  return async (name, input, context) => {
+    checkContext(context);
+    if (runtime.isClosed) return fail({ tool: String(name) }, "aborted", new Error("the host is closed"));
+    return runtime.track(() => invoke(name, input, context, 0));
+  };
 }
 
-const NO_DECISION: Verdict = Object.freeze({ decision: "none" });
+/** What can be shown of a schema's output; undefined when it is no JSON. */
+function shownInput(value: unknown): JsonObject | undefined {
+  try {
+    const copy = copyJson(value);
+    return isJsonObject(copy) ? copy : undefined;
+  } catch {
+    return undefined;
+  }
+}
 
 async function validate(check: InputCheck, input: JsonObject): Promise<Awaited<ReturnType<InputCheck>>> {
   try {
@@ -265,11 +295,25 @@ async function validate(check: InputCheck, input: JsonObject): Promise<Awaited<R
   }
 }
 
-function invalidMode(mode: unknown): AgentHooksRefused {
-  const message = `expected ALLOW, DENY, ASK or AUTO, got ${JSON.stringify(mode) ?? String(mode)}`;
-  return new AgentHooksRefused([{ code: "option_invalid", path: "permission", message, hint: "" }]);
-}
+const CONTEXT_KEYS = ["sessionId", "toolUseId", "agentId", "agentType", "cwd", "signal", "permission"];
 
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
+/** A word that nobody reads would be a mode, a directory or a session that is silently another. */
+function checkContext(context: ToolCallContext): void {
+  const issues: Issue[] = [];
+  const expect = (isRight: boolean, path: string, what: string, value: unknown) => {
+    const shown = JSON.stringify(value) ?? typeof value;
+    if (!isRight)
+      issues.push({ code: "option_invalid", path, message: `expected ${what}, got ${shown}`, hint: "" });
+  };
+  if (!isJsonObject(context)) expect(false, "context", "an object", context);
+  for (const [key, value] of Object.entries(isJsonObject(context) ? context : {}) as [string, unknown][]) {
+    if (value === undefined) continue;
+    if (key === "permission") expect(isPermissionMode(value), key, PERMISSION_MODES.join(", "), value);
+    else if (key === "cwd")
+      expect(typeof value === "string" && isAbsolute(value), key, "an absolute path", value);
+    else if (key === "signal") expect(value instanceof AbortSignal, key, "an AbortSignal", value);
+    else if (CONTEXT_KEYS.includes(key)) expect(typeof value === "string", key, "a text", value);
+    else expect(false, key, `one of ${CONTEXT_KEYS.join(", ")}`, value);
+  }
+  refuseIfAny(issues);
 }

@@ -2,6 +2,8 @@
 
 import { z } from "zod";
 import { isJsonObject, type Json, type JsonObject, setOwn } from "../json.ts";
+import { messageOf } from "../message-of.ts";
+import { createSchemaCheck } from "./json-schema-check.ts";
 import type { HostTool, StandardSchema } from "./tool-types.ts";
 
 export interface ValidationIssue {
@@ -55,23 +57,12 @@ export function createInputCheck({ name, input }: Pick<HostTool, "name" | "input
   if (isStandardSchema(input)) return createStandardCheck(input);
   if (!isJsonObject(input))
     throw new TypeError(`tool ${name}: input must be a schema, got ${JSON.stringify(input) ?? typeof input}`);
-  const check = createStandardCheck(schemaOf(name, input));
-  // JSON Schema judges and changes nothing: the tool gets what was judged.
-  return async (value) => {
-    const checked = await check(value);
-    return "issues" in checked ? checked : { value };
-  };
-}
-
-function schemaOf(name: string, input: JsonObject): StandardSchema {
   try {
-    return z.fromJSONSchema(input as Parameters<typeof z.fromJSONSchema>[0]);
+    return createSchemaCheck(input, { unknownKeywords: "refuse" });
   } catch (cause) {
-    const why = cause instanceof Error ? cause.message : String(cause);
-    throw new TypeError(
-      `tool ${name}: its JSON Schema cannot be checked whole: ${why}; pass a Standard Schema instead`,
-      { cause },
-    );
+    throw new TypeError(`tool ${name}: its JSON Schema cannot be checked whole: ${messageOf(cause)}`, {
+      cause,
+    });
   }
 }
 
@@ -86,7 +77,10 @@ function createStandardCheck(schema: StandardSchema): InputCheck {
 type StandardResult = Awaited<ReturnType<StandardSchema["~standard"]["validate"]>>;
 
 function readResult(result: StandardResult): Validated {
-  if (result.issues === undefined) return { value: result.value };
+  if (result.issues === undefined)
+    return "value" in result
+      ? { value: result.value }
+      : { issues: [{ path: [], message: "the schema answered with neither a value nor issues" }] };
   return {
     issues: result.issues.map(({ path = [], message }) => ({
       path: path.map((segment) => (typeof segment === "object" ? segment.key : segment)),

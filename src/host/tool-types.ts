@@ -32,6 +32,8 @@ export interface ToolCall {
   readonly signal: AbortSignal;
   /** Calls another registered tool through the same gate, at most 8 deep. */
   readonly invoke: (name: string, input: JsonObject) => Promise<ToolOutcome>;
+  /** Hands on what hooks had to say of a call that this one has made: a note that nobody passes on stops nothing. */
+  readonly tell: (outcome: ToolOutcome) => void;
 }
 
 /** Inside of the hooks, before the tool. Gets a copy of the input. Throwing denies. */
@@ -55,15 +57,20 @@ export type ToolPost = (
 
 export type StandardSchema = Pick<z.ZodType, "~standard">;
 
-export interface HostTool {
+/** What a tool with this schema is given. Without a schema that tells, it is the tool's own to say. */
+// biome-ignore lint/suspicious/noExplicitAny: a tool may say what it takes, and nobody can hold it to that.
+export type ToolInput<Schema> = Schema extends z.ZodType ? z.output<Schema> : any;
+
+// biome-ignore lint/suspicious/noExplicitAny: tools of different schemas stand in one list.
+export interface HostTool<Schema extends StandardSchema | JsonObject | undefined = any> {
   /** As the model and matchers know it; tools of MCP servers are `mcp__server__tool`. */
   readonly name: string;
   readonly description?: string;
   /** A zod schema or another Standard Schema (what it makes of the input is what the tool gets), or a JSON Schema. @default any object */
-  readonly input?: StandardSchema | JsonObject;
+  readonly input?: Schema;
   /** What `list` shows to a model. @default told from `input` */
   readonly inputSchema?: JsonObject;
-  readonly run: (input: never, call: ToolCall) => unknown;
+  readonly run: (input: ToolInput<Schema>, call: ToolCall) => unknown;
   /** `tool_kind` of envelopes. @default told from the name, or `shell` when the input has a `command` */
   readonly kind?: ToolKind;
   /** `tool_command` of envelopes, for tools that keep the command elsewhere than in `command`. */

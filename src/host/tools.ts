@@ -4,7 +4,7 @@ import type { JsonObject } from "../json.ts";
 import type { RegisteredTool } from "./passage.ts";
 import { createToolGate, type ToolGateOptions } from "./tool-gate.ts";
 import { createInputCheck, jsonSchemaOf } from "./tool-input.ts";
-import type { HostTool, ToolCallContext, ToolOutcome } from "./tool-types.ts";
+import type { HostTool, StandardSchema, ToolCallContext, ToolOutcome } from "./tool-types.ts";
 
 export interface ListedTool {
   readonly name: string;
@@ -16,7 +16,7 @@ export interface ListedTool {
 
 export interface HostTools {
   /** @throws TypeError when the name is taken, or the tool is not what a tool is. */
-  register(tool: HostTool): void;
+  register<Schema extends StandardSchema | JsonObject | undefined = undefined>(tool: HostTool<Schema>): void;
   /** Several at once, in the place of those named: all of it or nothing. */
   registerAll(tools: readonly HostTool[], options?: { readonly replacing?: readonly string[] }): void;
   /** @returns whether there was one */
@@ -69,8 +69,16 @@ export function createHostTools(options: ToolGateOptions): HostTools {
   };
 }
 
-function prepare(tool: HostTool): RegisteredTool {
-  checkTool(tool);
+/** As it is now: what a caller does to its object later changes nothing that is asked or run. */
+function prepare(given: HostTool): RegisteredTool {
+  checkTool(given);
+  const { run, pre, post } = given;
+  const tool = {
+    ...given,
+    run: run.bind(given) as HostTool["run"],
+    ...(pre === undefined ? {} : { pre: [...pre] }),
+    ...(post === undefined ? {} : { post: [...post] }),
+  };
   return { tool, check: createInputCheck(tool) };
 }
 
@@ -82,8 +90,11 @@ function checkTool(tool: HostTool): void {
     throw new TypeError(`tool ${name}: run must be a function, got ${typeof run}`);
   if (kind !== undefined && !["shell", "read", "edit", "web", "mcp", "agent", "other"].includes(kind))
     throw new TypeError(`tool ${name}: unknown kind ${JSON.stringify(kind)}`);
+  for (const key of Object.keys(tool))
+    if (!TOOL_KEYS.includes(key))
+      throw new TypeError(`tool ${name}: unknown key ${JSON.stringify(key)}; known: ${TOOL_KEYS.join(", ")}`);
   for (const list of ["pre", "post"] as const)
-    if (tool[list]?.some((one) => typeof one !== "function"))
+    if (tool[list] !== undefined && !isFunctions(tool[list]))
       throw new TypeError(`tool ${name}: ${list} must be a list of functions`);
   for (const one of ["securityPre", "command", "paths"] as const)
     if (tool[one] !== undefined && typeof tool[one] !== "function")
@@ -93,4 +104,24 @@ function checkTool(tool: HostTool): void {
     throw new TypeError(
       `tool ${name}: destructive must be true or false, got ${JSON.stringify(tool.destructive) ?? typeof tool.destructive}`,
     );
+}
+
+/** A key that nobody reads would be a check that is silently absent. */
+const TOOL_KEYS: readonly string[] = [
+  "name",
+  "description",
+  "input",
+  "inputSchema",
+  "run",
+  "kind",
+  "command",
+  "paths",
+  "destructive",
+  "pre",
+  "post",
+  "securityPre",
+] satisfies (keyof HostTool)[];
+
+function isFunctions(value: unknown): boolean {
+  return Array.isArray(value) && value.every((one) => typeof one === "function");
 }

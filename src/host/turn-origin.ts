@@ -13,7 +13,7 @@ export const noOrigin: NoOrigin = Object.freeze({ kind: "none" });
 /** What became of the prompt of a turn. */
 export type PromptVerdict =
   | { readonly decision: "none"; readonly context?: string }
-  | { readonly decision: "deny"; readonly reason: string };
+  | { readonly decision: "deny"; readonly reason: string; readonly context?: string };
 
 interface Turn {
   /** Identity of the host that minted it. */
@@ -73,7 +73,7 @@ export async function consumeOrigin(
   if (turn === undefined) return { decision: "none" };
   if (turn.verdict !== undefined) {
     const verdict = await turn.verdict;
-    return verdict.decision === "deny" ? verdict : { decision: "none" };
+    return verdict.decision === "deny" ? { decision: "deny", reason: verdict.reason } : { decision: "none" };
   }
   turn.verdict = announce({ prompt: turn.prompt, permission_mode: turn.permissionMode });
   return turn.verdict;

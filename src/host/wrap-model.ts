@@ -4,11 +4,11 @@
 import { HookExecutionError } from "../broker/hook-execution-error.ts";
 import { AgentHooksRefused } from "../errors.ts";
 import { isJsonObject, type JsonObject } from "../json.ts";
+import { messageOf } from "../message-of.ts";
 import type { EventName } from "../profile/events.ts";
-import type { Verdict } from "../profile/verdict.ts";
 import type { Redactor } from "../redaction/redactor.ts";
 import { MAX_RETRIES_LIMIT } from "./host-options.ts";
-import { type HostRuntime, type HostSession, NEVER } from "./runtime.ts";
+import { type Fired, type HostRuntime, type HostSession, NEVER } from "./runtime.ts";
 import { copyJson } from "./tool-input.ts";
 import { responseOf } from "./tool-response.ts";
 import type { Origin, PromptVerdict } from "./turn-origin.ts";
@@ -75,7 +75,7 @@ export interface ModelSeam {
   /** Announces the turn's prompt, once. */
   readonly consume: (
     origin: Origin,
-    turn: { session: HostSession; model: string | undefined; signal: AbortSignal },
+    turn: { session: HostSession; model: string | undefined },
   ) => Promise<PromptVerdict>;
 }
 
@@ -109,10 +109,16 @@ export function wrapModelCall<Request, Response>(
       return { denied: notAsked("PreModelCall", error) };
     }
     const { encoded, isPlain } = told;
-    const verdict = await fire("PreModelCall", shared, { model_request: encoded, attempt });
-    if (verdict.decision === "deny") return { denied: verdict.reason };
-    const contexts = verdict.context === undefined ? [] : [verdict.context];
-    if (verdict.decision !== "rewrite") return { request, contexts };
+    const { verdict, said } = await fire("PreModelCall", shared, { model_request: encoded, attempt });
+    const contexts = said.context === undefined ? [] : [said.context];
+    if (verdict.decision === "deny") {
+      // This call is not made, so the next one is told.
+      shared.session.contexts.push(...contexts);
+      return { denied: verdict.reason };
+    }
+    // What was judged is what is sent, where it can be copied: whoever holds the request may have changed it meanwhile.
+    if (verdict.decision !== "rewrite")
+      return { request: isPlain ? (encoded as Request) : request, contexts };
     if (decode !== undefined) {
       try {
         return { request: decode(verdict.updatedInput, request), contexts };
@@ -129,7 +135,7 @@ export function wrapModelCall<Request, Response>(
     event: "PreModelCall" | "PostModelCall" | "ErrorOccurred",
     { session, base, signal }: Shared,
     fields: JsonObject,
-  ): Promise<Verdict> => {
+  ): Promise<Fired> => {
     try {
       return await runtime.fire(event, {
         session,
@@ -139,7 +145,7 @@ export function wrapModelCall<Request, Response>(
     } catch (error) {
       if (error instanceof HookExecutionError) throw error;
       // The host was closed meanwhile, or there is no place for the hooks to run in.
-      return { decision: "deny", reason: notAsked(event, error) };
+      return { verdict: { decision: "deny", reason: notAsked(event, error) }, said: {} };
     }
   };
 
@@ -152,19 +158,19 @@ export function wrapModelCall<Request, Response>(
     }
   };
 
-  return async (request, context) => {
+  const callOnce = async (request: Request, context: ModelCallContext): Promise<ModelOutcome<Response>> => {
     const { origin, sessionId = seam.sessionId, model, agentId, signal = NEVER } = context ?? {};
-    if (runtime.isClosed) return { status: "failed", error: new Error("the host is closed"), attempts: 0 };
     const session = runtime.session(sessionId);
     const base: JsonObject = {
       ...(model === undefined ? {} : { model }),
       ...(agentId === undefined ? {} : { agent_id: agentId }),
     };
     const shared: Shared = { session, base, signal };
-    const announced = await consume(origin as Origin, { session, model, signal });
+    const announced = await orAbandoned(consume(origin as Origin, { session, model }), signal);
+    if (announced === undefined) return { status: "failed", error: signal.reason, attempts: 0 };
+    if (announced.context !== undefined) session.contexts.push(announced.context);
     if (announced.decision === "deny")
       return { status: "denied", stage: "UserPromptSubmit", reason: announced.reason, attempts: 0 };
-    if (announced.context !== undefined) session.contexts.push(announced.context);
     for (let attempt = 1; ; attempt += 1) {
       // Before the hooks of the call, whose chain would carry it past here: then nobody could give it back when the call fails.
       session.contexts.push(...session.chain.contexts.splice(0));
@@ -189,7 +195,7 @@ export function wrapModelCall<Request, Response>(
         if (error instanceof ClosedByHook) throw error.cause;
         session.contexts.unshift(...carried);
         if (signal.aborted) return { status: "failed", error, attempts: attempt };
-        const verdict = await fire("ErrorOccurred", shared, {
+        const { verdict } = await fire("ErrorOccurred", shared, {
           error: describeError(error, redactor),
           attempt,
         });
@@ -199,18 +205,22 @@ export function wrapModelCall<Request, Response>(
     }
   };
 
+  return async (request, context) => {
+    if (runtime.isClosed) return { status: "failed", error: new Error("the host is closed"), attempts: 0 };
+    return runtime.track(() => callOnce(request, context));
+  };
+
   async function close(response: Response, attempt: number, shared: Shared): Promise<ModelOutcome<Response>> {
     if (!runtime.hears("PostModelCall")) return { status: "ok", response, attempts: attempt };
-    let verdict: Verdict;
+    let fired: Fired;
     try {
-      verdict = await fire("PostModelCall", shared, { model_response: responseOf(response), attempt });
+      fired = await fire("PostModelCall", shared, { model_response: responseOf(response), attempt });
     } catch (cause) {
       throw new ClosedByHook(cause);
     }
-    if (verdict.decision !== "deny") {
-      if (verdict.context !== undefined) shared.session.contexts.push(verdict.context);
-      return { status: "ok", response, attempts: attempt };
-    }
+    const { verdict, said } = fired;
+    if (said.context !== undefined) shared.session.contexts.push(said.context);
+    if (verdict.decision !== "deny") return { status: "ok", response, attempts: attempt };
     shared.session.contexts.push(verdict.reason);
     return { status: "ok", response, attempts: attempt, feedback: verdict.reason };
   }
@@ -251,10 +261,28 @@ function encodeRequest<Request>(
 }
 
 function describeError(error: unknown, redactor: Redactor): JsonObject {
-  const { name, message } = error instanceof Error ? error : { name: "Error", message: String(error) };
-  return { name, message: redactor.text(message) };
+  return { name: nameOf(error), message: redactor.text(messageOf(error)) };
 }
 
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
+/** Undefined when nobody waits any more: what others wait for goes on. */
+async function orAbandoned<Result>(work: Promise<Result>, signal: AbortSignal): Promise<Result | undefined> {
+  let abandon: () => void = () => {};
+  const abandoned = new Promise<undefined>((resolve) => {
+    abandon = () => resolve(undefined);
+    signal.addEventListener("abort", abandon, { once: true });
+    if (signal.aborted) abandon();
+  });
+  try {
+    return await Promise.race([work, abandoned]);
+  } finally {
+    signal.removeEventListener("abort", abandon);
+  }
+}
+
+function nameOf(error: unknown): string {
+  try {
+    return error instanceof Error && typeof error.name === "string" ? error.name : "Error";
+  } catch {
+    return "Error";
+  }
 }

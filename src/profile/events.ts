@@ -36,8 +36,8 @@ export interface EventCapability {
   readonly host: { readonly fires: boolean };
 }
 
-const yes: ProviderEvent = { fires: true };
-const no: ProviderEvent = { fires: false };
+const yes = { fires: true } as const satisfies ProviderEvent;
+const no = { fires: false } as const satisfies ProviderEvent;
 
 export const EVENTS = {
   SessionStart: {

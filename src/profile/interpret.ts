@@ -130,9 +130,16 @@ function interpretAnswer(
       : decideElsewhere(answer, event, specific, notes);
   if (decided.kind === "ask") {
     const reason = `the guard asks for approval and nobody is there to answer: ${decided.asked}`;
-    return { ...deny(reason, capability, notes), asked: decided.asked };
+    // What the guard wants where somebody says yes; it grants nothing by itself.
+    const lifted = admit(false, answer, specific, event, capability, { ...policy, grants: false }, []);
+    return {
+      ...deny(reason, capability, notes),
+      ...besideOf(answer, specific, capability),
+      asked: { reason: decided.asked, lifted },
+    };
   }
-  if (decided.kind === "deny") return deny(decided.reason, capability, notes);
+  if (decided.kind === "deny")
+    return { ...deny(decided.reason, capability, notes), ...besideOf(answer, specific, capability) };
   if (decided.kind === "misplaced") {
     const note: Note = { code: "misplaced_decision", detail: decided.detail };
     const outcome = failure(
@@ -251,6 +258,19 @@ function admit(
     return { verdict: { decision: "none", ...withContext, retry: true }, notes, failed: false };
   const granted = isAllowed && grants && accepted("allow") && role === "gate";
   return { verdict: { decision: granted ? "allow" : "none", ...withContext }, notes, failed: false };
+}
+
+function besideOf(
+  answer: JsonObject,
+  specific: JsonObject,
+  { accepts }: EventCapability,
+): Pick<Interpretation, "beside"> {
+  const context = accepts.includes("context") ? contextOf(answer, specific) : undefined;
+  const suppress = answer.suppressOutput === true;
+  if (context === undefined && !suppress) return {};
+  return {
+    beside: { ...(context === undefined ? {} : { context }), ...(suppress ? { suppress: true } : {}) },
+  };
 }
 
 function contextOf(answer: JsonObject, specific: JsonObject): string | undefined {

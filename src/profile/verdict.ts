@@ -53,8 +53,15 @@ export interface Interpretation {
   readonly notes: readonly Note[];
   /** True when the verdict is a failure's consequence and not the guard's own word. */
   readonly failed: boolean;
-  /** The guard said `ask`; its own words. The verdict denies: whoever can ask somebody may lift that. */
-  readonly asked?: string;
+  /** Beside a denial: what the answer holds that only a program with its own loop can pass on. */
+  readonly beside?: { readonly context?: string; readonly suppress?: true };
+  /** The guard said `ask`. The verdict denies: whoever can ask somebody may lift that. */
+  readonly asked?: {
+    /** The guard's own words. */
+    readonly reason: string;
+    /** What it comes to where the answer is yes: its rewrite and context stand. */
+    readonly lifted: Interpretation;
+  };
 }
 
 export interface EntryPolicy {

@@ -37,7 +37,7 @@ export async function tryChain(
   const background: ChainStep[] = [];
   try {
     const bound = entries.map((entry) => bindCommand(entry, { env, runDirectory }));
-    const { verdict, steps } = await runChain({
+    const { verdict, said, steps } = await runChain({
       event: envelope.hook_event_name,
       envelope,
       entries: bound,
@@ -60,7 +60,7 @@ export async function tryChain(
       },
     });
     await settleBackground(session);
-    return { verdict, steps: [...steps, ...background] };
+    return { verdict, said, steps: [...steps, ...background] };
   } finally {
     await settleBackground(session);
     await rm(runDirectory, { recursive: true, force: true });

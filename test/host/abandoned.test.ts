@@ -54,7 +54,7 @@ test("a model call that is abandoned while a guard thinks is denied", async () =
   expect(call).not.toHaveBeenCalled();
 });
 
-test("a prompt that is abandoned while a guard thinks is denied", async () => {
+test("a call that is abandoned while a guard of its prompt thinks does not wait for it, and is not made", async () => {
   const controller = new AbortController();
   const call = vi.fn();
   const { host } = play({
@@ -71,11 +71,54 @@ test("a prompt that is abandoned while a guard thinks is denied", async () => {
   });
   const origin = host.ingress({ prompt: "hi" });
   expect(await host.wrapModel(call)({}, { origin, signal: controller.signal })).toMatchObject({
-    status: "denied",
-    stage: "UserPromptSubmit",
-    reason: expect.stringContaining("abandoned"),
+    status: "failed",
+    attempts: 0,
   });
   expect(call).not.toHaveBeenCalled();
+});
+
+test("a call that is abandoned while a guard of its prompt thinks decides nothing for others of its turn", async () => {
+  const controller = new AbortController();
+  let answer: () => void = () => {};
+  const { host } = play({
+    inProcess: [
+      on("UserPromptSubmit", () => {
+        controller.abort();
+        return new Promise((resolve) => {
+          answer = () => resolve(undefined);
+        });
+      }),
+    ],
+  });
+  const model = host.wrapModel(() => "answer");
+  const origin = host.ingress({ prompt: "hi" });
+  const abandoned = model({}, { origin, signal: controller.signal });
+  const other = model({}, { origin });
+  expect(await abandoned).toMatchObject({ status: "failed" });
+  answer();
+  expect(await other).toMatchObject({ status: "ok", response: "answer" });
+});
+
+test("a guard that runs once and was cut off has not had its once", async () => {
+  const controller = new AbortController();
+  const asked = vi.fn();
+  const { host } = play({
+    inProcess: [
+      on(
+        "PreToolUse",
+        () => {
+          asked();
+          controller.abort();
+          return new Promise(() => {});
+        },
+        { once: true, timeoutMs: 50 },
+      ),
+    ],
+  });
+  host.tools.register({ name: "T", run: () => 1 });
+  expect(await host.tools.invoke("T", {}, { signal: controller.signal })).toMatchObject({ status: "denied" });
+  expect(await host.tools.invoke("T", {})).toMatchObject({ status: "denied" });
+  expect(asked).toHaveBeenCalledTimes(2);
 });
 
 test("a model call that was abandoned before is not made", async () => {
@@ -85,7 +128,7 @@ test("a model call that was abandoned before is not made", async () => {
   expect(await host.wrapModel(call)({}, { origin: noOrigin, signal })).toEqual({
     status: "failed",
     error: new Error("enough"),
-    attempts: 1,
+    attempts: 0,
   });
   expect(call).not.toHaveBeenCalled();
 });

@@ -77,7 +77,7 @@ test.each(HOST_EVENTS)(
   },
 );
 
-test.each(EVENT_NAMES.filter((event) => !HOST_EVENTS.includes(event)))(
+test.each(EVENT_NAMES.filter((event) => !(HOST_EVENTS as readonly EventName[]).includes(event)))(
   "%s has no emit site, and is refused when it is loaded",
   async (event) => {
     expect(() => play({ inProcess: [on(event, () => undefined)] })).toThrow(`does not fire ${event}`);

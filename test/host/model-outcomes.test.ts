@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test, vi } from "vitest";
 import { compileHostHooks, noOrigin } from "../../src/host/index.ts";
-import { retry, rewrite } from "../../src/profile/answer.ts";
+import { rewrite } from "../../src/profile/answer.ts";
 import { on, play } from "./support.ts";
 
 const turn = { origin: noOrigin };
@@ -32,33 +32,25 @@ test.each(["encode", "decode"] as const)(
   },
 );
 
-test("a host that is closed while the model thinks keeps the answer, and tells that no hook was asked about it", async () => {
+test("close waits for a model call and for the hooks behind it, and lets no other begin", async () => {
   const seen = vi.fn();
-  const { host } = play({ inProcess: [on("PostModelCall", seen)] });
-  const model = host.wrapModel(async () => {
-    await host.close();
-    return "answer";
-  });
-  expect(await model({}, turn)).toEqual({
-    status: "ok",
-    response: "answer",
-    attempts: 1,
-    feedback: "the hooks of PostModelCall could not be asked: the host is closed",
-  });
-  expect(seen).not.toHaveBeenCalled();
-});
-
-test("a host that is closed while a model call fails tells the model's error", async () => {
-  const { host } = play({ inProcess: [on("ErrorOccurred", (envelope) => retry(envelope))] });
-  const model = host.wrapModel(async () => {
-    await host.close();
-    throw new Error("overloaded");
-  });
-  expect(await model({}, turn)).toEqual({
-    status: "failed",
-    error: new Error("overloaded"),
-    attempts: 1,
-  });
+  const { host, receipts } = play({ inProcess: [on("PostModelCall", seen)] });
+  let answer: (text: string) => void = () => {};
+  const model = host.wrapModel(
+    () =>
+      new Promise<string>((resolve) => {
+        answer = resolve;
+      }),
+  );
+  const first = model({}, turn);
+  await vi.waitFor(() => expect(answer).not.toHaveLength(0));
+  const closed = host.close();
+  expect(await model({}, turn)).toMatchObject({ status: "failed", error: new Error("the host is closed") });
+  answer("answer");
+  expect(await first).toEqual({ status: "ok", response: "answer", attempts: 1 });
+  await closed;
+  expect(seen).toHaveBeenCalledOnce();
+  expect(receipts).toHaveLength(1);
 });
 
 test("hooks that have no place to run in are a denial: the model is not called", async () => {

@@ -9,6 +9,7 @@ import {
 } from "../../src/host/index.ts";
 import type { JsonObject } from "../../src/json.ts";
 import type { Envelope } from "../../src/profile/envelope-types.ts";
+import type { EventName } from "../../src/profile/events.ts";
 
 export interface Played {
   readonly host: HookHost;
@@ -22,10 +23,10 @@ export function play(options: HostOptions = {}): Played {
 }
 
 export const on = (
-  event: HostHook["event"],
+  event: EventName,
   handler: (envelope: Envelope) => JsonObject | undefined | Promise<JsonObject | undefined>,
   more: Partial<HostHook> = {},
-): HostHook => ({ event, handler, ...more });
+): HostHook => ({ event: event as HostHook["event"], handler, ...more });
 
 /** Registers a tool that notes every input it ran with. */
 export function echo(host: HookHost, name = "Echo"): JsonObject[] {

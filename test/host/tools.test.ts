@@ -156,7 +156,7 @@ test("revalidation: an input that was invalid and that a hook mended runs", asyn
 
 test("revalidation: a JSON Schema with a rule that cannot be checked is refused when the tool is registered", () => {
   const { host } = play();
-  const input = { type: "object", dependentRequired: { a: ["b"] } };
+  const input = { type: "object", reqired: ["a"] };
   expect(() => host.tools.register({ name: "T", input, run: () => 1 })).toThrow(
     /T: its JSON Schema cannot be checked whole/,
   );

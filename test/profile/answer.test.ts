@@ -52,7 +52,7 @@ describe("deny", () => {
 describe("ask", () => {
   test("on PreToolUse asks with its reason, and denies where nobody is there", () => {
     const { verdict, asked, failed } = read(ask(of("PreToolUse"), "sure?"), "PreToolUse");
-    expect({ asked, failed }).toEqual({ asked: "sure?", failed: false });
+    expect({ asked: asked?.reason, failed }).toEqual({ asked: "sure?", failed: false });
     expect(verdict).toEqual({ decision: "deny", reason: expect.stringContaining("sure?") });
   });
 

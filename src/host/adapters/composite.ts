@@ -1,6 +1,7 @@
 // A tool made of others. Every step goes through the gate by itself: a composite is no way around a guard of what it is made of.
 
 import type { JsonObject } from "../../json.ts";
+import { messageOf } from "../../message-of.ts";
 import { ToolFailure } from "../tool-failure.ts";
 import type { HostTool, ToolOutcome } from "../tool-types.ts";
 
@@ -20,10 +21,11 @@ export function compositeTool({ steps, ...tool }: CompositeTool): HostTool {
   if (steps.length === 0) throw new TypeError(`tool ${tool.name}: a composite needs a step`);
   return {
     ...tool,
-    async run(given: JsonObject, { invoke }) {
+    async run(given: JsonObject, { invoke, tell }) {
       const results: unknown[] = [];
       for (const [index, step] of steps.entries()) {
         const outcome = await invoke(step.tool, step.input(structuredClone(given), results));
+        tell(outcome);
         if (outcome.status !== "ok") throw new ToolFailure(describeEnd(index, outcome), { outcome, results });
         results.push(outcome.result);
       }
@@ -34,8 +36,6 @@ export function compositeTool({ steps, ...tool }: CompositeTool): HostTool {
 
 function describeEnd(index: number, outcome: Exclude<ToolOutcome, { status: "ok" }>): string {
   const why =
-    outcome.status === "denied"
-      ? `was denied: ${outcome.reason}`
-      : `failed: ${outcome.error instanceof Error ? outcome.error.message : String(outcome.error)}`;
+    outcome.status === "denied" ? `was denied: ${outcome.reason}` : `failed: ${messageOf(outcome.error)}`;
   return `step ${index + 1}, ${outcome.tool}, ${why}`;
 }

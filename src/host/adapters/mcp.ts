@@ -1,8 +1,11 @@
 // Tools of an MCP server behind the host's gate, published as agent-bridle/host/mcp. The client is the caller's; nothing here connects.
 
 import type { JsonObject } from "../../json.ts";
+import { messageOf } from "../../message-of.ts";
 import type { HookHost } from "../create-host.ts";
+import { createSchemaCheck } from "../json-schema-check.ts";
 import { ToolFailure } from "../tool-failure.ts";
+import type { InputCheck } from "../tool-input.ts";
 import type { HostTool, StandardSchema } from "../tool-types.ts";
 
 /** The part of `Client` of `@modelcontextprotocol/sdk` that is used. */
@@ -42,7 +45,8 @@ export interface McpRegistration {
  * Registers every tool of a connected client. Its calls go through `host.tools.invoke` like any other's; `client.callTool` itself asks no
  * hook.
  *
- * @throws Error when `@modelcontextprotocol/sdk` is not installed, or a tool's schema cannot be checked: then none is registered
+ * @throws Error when a tool's schema cannot be checked (or `ajv` is not installed), a name is taken, or `destructive` names a tool that there
+ * is not: then none is registered
  */
 export async function registerMcpTools(
   host: HookHost,
@@ -52,10 +56,15 @@ export async function registerMcpTools(
   const { server } = options;
   if (typeof server !== "string" || !/^[A-Za-z0-9_-]+$/.test(server))
     throw new TypeError(`server must be letters, digits, _ and -, got ${JSON.stringify(server)}`);
-  const createCheck = await loadValidator();
   let names: readonly string[] = [];
+  // Once dangerous, always: a list that changes does not make a tool harmless.
+  const dangerous = new Set<string>(options.destructive);
   const refresh = async () => {
-    const tools = (await listAll(client)).map((tool) => describeTool(tool, client, options, createCheck));
+    const listed = await listAll(client);
+    if (names.length === 0) checkDestructive(options.destructive ?? [], listed, server);
+    for (const { name, annotations } of listed)
+      if (annotations?.destructiveHint === true) dangerous.add(name);
+    const tools = listed.map((tool) => describeTool(tool, client, server, dangerous));
     host.tools.registerAll(tools, { replacing: names });
     names = tools.map(({ name }) => name);
   };
@@ -66,6 +75,15 @@ export async function registerMcpTools(
     },
     refresh,
   };
+}
+
+function checkDestructive(destructive: readonly string[], listed: readonly McpTool[], server: string): void {
+  const known = listed.map(({ name }) => name);
+  const unknown = destructive.filter((name) => !known.includes(name));
+  if (unknown.length === 0) return;
+  throw new TypeError(
+    `destructive: ${server} has no tool ${unknown.map((name) => JSON.stringify(name)).join(", ")}; known: ${known.join(", ")}`,
+  );
 }
 
 /** More pages than this are a server that never ends. */
@@ -83,22 +101,20 @@ async function listAll(client: McpClient): Promise<McpTool[]> {
   throw new Error(`the server lists more than ${PAGE_LIMIT} pages of tools`);
 }
 
-type CreateCheck = (schema: McpTool["inputSchema"]) => StandardSchema;
-
 function describeTool(
-  { name, description, inputSchema, annotations }: McpTool,
+  { name, description, inputSchema }: McpTool,
   client: McpClient,
-  { server, destructive = [] }: McpOptions,
-  createCheck: CreateCheck,
+  server: string,
+  dangerous: ReadonlySet<string>,
 ): HostTool {
   return {
     name: `mcp__${server}__${name}`,
     kind: "mcp",
     ...(description === undefined ? {} : { description }),
-    input: createCheck(inputSchema),
+    input: schemaOf(name, inputSchema),
     inputSchema: inputSchema as JsonObject,
     // A server may say that a tool of its own is dangerous; that one is harmless it may not.
-    destructive: destructive.includes(name) || annotations?.destructiveHint === true,
+    destructive: dangerous.has(name),
     async run(input: JsonObject, { signal }) {
       const result = await client.callTool({ name, arguments: input }, undefined, { signal });
       if (result.isError === true) throw new ToolFailure(textOf(result), result);
@@ -107,28 +123,20 @@ function describeTool(
   };
 }
 
-/** The SDK's own validator, which knows the whole of JSON Schema. */
-async function loadValidator(): Promise<CreateCheck> {
-  let module: typeof import("@modelcontextprotocol/sdk/validation/ajv");
+/** Words that JSON Schema does not know are annotations of the server's; every rule is checked. */
+function schemaOf(tool: string, inputSchema: McpTool["inputSchema"]): StandardSchema {
+  let check: InputCheck;
   try {
-    module = await import("@modelcontextprotocol/sdk/validation/ajv");
+    check = createSchemaCheck(inputSchema as JsonObject, { unknownKeywords: "ignore" });
   } catch (cause) {
-    throw new Error("agent-bridle/host/mcp needs @modelcontextprotocol/sdk 1.x: npm install it", { cause });
+    throw new Error(`tool ${tool}: its schema cannot be checked whole: ${messageOf(cause)}`, { cause });
   }
-  const validators = new module.AjvJsonSchemaValidator();
-  return (schema) => {
-    const check = validators.getValidator(schema as Parameters<typeof validators.getValidator>[0]);
-    return {
-      "~standard": {
-        version: 1,
-        vendor: "agent-bridle",
-        validate(value: unknown) {
-          const checked = check(value);
-          return checked.valid ? { value } : { issues: [{ message: checked.errorMessage }] };
-        },
-      },
-    } as StandardSchema;
+  const standard = {
+    version: 1,
+    vendor: "agent-bridle",
+    validate: (value: unknown) => check(value as JsonObject),
   };
+  return { "~standard": standard } as StandardSchema;
 }
 
 function textOf({ content }: { [key: string]: unknown }): string {
