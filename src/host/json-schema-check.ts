@@ -69,10 +69,11 @@ function loadPeer(name: string): unknown {
   }
 }
 
-function compilePattern(pattern: string): { test(text: string): boolean } {
+/** `toString` is the key by which ajv tells patterns apart. */
+function compilePattern(pattern: string): { test(text: string): boolean; toString(): string } {
   try {
     const compiled = RE2JS.compile(pattern);
-    return { test: (text) => compiled.matcher(text).find() };
+    return { test: (text) => compiled.matcher(text).find(), toString: () => `/${pattern}/` };
   } catch (cause) {
     throw new Error(`the pattern ${pattern} cannot be checked in linear time: ${messageOf(cause)}`, {
       cause,

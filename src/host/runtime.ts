@@ -14,6 +14,7 @@ import type { CompiledEntry } from "../compiler/plan.ts";
 import { bindCommand } from "../exec/bind-command.ts";
 import { buildHookEnv } from "../exec/hook-env.ts";
 import type { JsonObject } from "../json.ts";
+import { isInstance } from "../message-of.ts";
 import { type Envelope, PROFILE_VERSION } from "../profile/envelope-types.ts";
 import type { EventName } from "../profile/events.ts";
 import type { Verdict } from "../profile/verdict.ts";
@@ -197,7 +198,7 @@ export function createHostRuntime(options: HostRuntimeOptions): HostRuntime {
         onStep: (step) => note(step, call),
       });
       const { verdict, said } = await chain.catch((error: unknown) => {
-        if (!(error instanceof HookExecutionError)) throw error;
+        if (!isInstance(error, HookExecutionError)) throw error;
         throw new HookExecutionError(error.hook, error.event, options.redact(error.detail), error.cause);
       });
       // A failing guard is quoted in its reason, and the reason goes to the model.

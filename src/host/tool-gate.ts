@@ -5,7 +5,7 @@ import { isAbsolute } from "node:path";
 import { HookExecutionError } from "../broker/hook-execution-error.ts";
 import { type Issue, refuseIfAny } from "../errors.ts";
 import { cloneJson, isJsonObject, type JsonObject } from "../json.ts";
-import { messageOf } from "../message-of.ts";
+import { isInstance, messageOf } from "../message-of.ts";
 import type { Envelope } from "../profile/envelope-types.ts";
 import { describeCall } from "./describe-call.ts";
 import { heed } from "./heed.ts";
@@ -217,7 +217,7 @@ export function createToolGate(options: ToolGateOptions, tools: ReadonlyMap<stri
       }
     } catch (error) {
       // A hook of a call within asked for exactly this.
-      if (error instanceof HookExecutionError) throw error;
+      if (isInstance(error, HookExecutionError)) throw error;
       const fired = await fire("PostToolUseFailure", passage, ran, {
         tool_response: { error: messageOf(error) },
       });
@@ -258,7 +258,7 @@ export function createToolGate(options: ToolGateOptions, tools: ReadonlyMap<stri
         },
       });
     } catch (error) {
-      if (error instanceof HookExecutionError) throw error;
+      if (isInstance(error, HookExecutionError)) throw error;
       // The tool's own description of its input threw, or there is no place for the hooks to run in.
       const reason = options.redact(`the hooks of ${event} could not be asked: ${messageOf(error)}`);
       return { verdict: { decision: "deny", reason }, said: {} };

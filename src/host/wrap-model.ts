@@ -4,7 +4,7 @@
 import { HookExecutionError } from "../broker/hook-execution-error.ts";
 import { AgentHooksRefused } from "../errors.ts";
 import { isJsonObject, type JsonObject } from "../json.ts";
-import { messageOf } from "../message-of.ts";
+import { isInstance, messageOf } from "../message-of.ts";
 import type { EventName } from "../profile/events.ts";
 import type { Redactor } from "../redaction/redactor.ts";
 import { MAX_RETRIES_LIMIT } from "./host-options.ts";
@@ -143,7 +143,7 @@ export function wrapModelCall<Request, Response>(
         fields: { ...base, ...fields },
       });
     } catch (error) {
-      if (error instanceof HookExecutionError) throw error;
+      if (isInstance(error, HookExecutionError)) throw error;
       // The host was closed meanwhile, or there is no place for the hooks to run in.
       return { verdict: { decision: "deny", reason: notAsked(event, error) }, said: {} };
     }
@@ -153,7 +153,7 @@ export function wrapModelCall<Request, Response>(
     try {
       return await seam.consume(origin, turn);
     } catch (error) {
-      if (error instanceof HookExecutionError || error instanceof AgentHooksRefused) throw error;
+      if (isInstance(error, HookExecutionError) || isInstance(error, AgentHooksRefused)) throw error;
       return { decision: "deny", reason: notAsked("UserPromptSubmit", error) } as const;
     }
   };
@@ -192,7 +192,7 @@ export function wrapModelCall<Request, Response>(
         const response = await call(asked, { context: isInjected ? [] : told, attempt, signal });
         return await close(response, attempt, shared);
       } catch (error) {
-        if (error instanceof ClosedByHook) throw error.cause;
+        if (isInstance(error, ClosedByHook)) throw error.cause;
         session.contexts.unshift(...carried);
         if (signal.aborted) return { status: "failed", error, attempts: attempt };
         const { verdict } = await fire("ErrorOccurred", shared, {
