@@ -130,3 +130,17 @@ test("a closed host refuses every event, those that no hook hears too", async ()
     "the host is closed",
   );
 });
+
+test("suppression and the model's name reach whoever fires an event by hand", async () => {
+  const heard: unknown[] = [];
+  const { host } = play({
+    inProcess: [
+      on("Stop", () => ({ suppressOutput: true })),
+      on("UserPromptSubmit", ({ model }) => void heard.push(model)),
+    ],
+  });
+  expect(await host.runStop()).toEqual({ decision: "none", suppressed: true });
+  await host.runUserPromptSubmit(host.ingress({ prompt: "hi" }), { model: "m-1" });
+  await host.runUserPromptSubmit(host.ingress({ prompt: "hi" }));
+  expect(heard).toEqual(["m-1", undefined]);
+});
