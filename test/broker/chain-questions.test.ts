@@ -254,6 +254,7 @@ describe("a command's variables", () => {
 });
 
 test("a function that finds no time left is not asked, and denies a gate", async () => {
+  vi.useFakeTimers({ toFake: ["performance"] });
   const late = vi.fn();
   expect((await run([fn(late)], { deadlineMs: 0 })).verdict.decision).toBe("deny");
   expect(late).not.toHaveBeenCalled();
