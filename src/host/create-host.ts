@@ -186,12 +186,16 @@ export function createHookHost(options: HostOptions = {}): HookHost {
     maxRetries: options.maxRetries ?? DEFAULT_MAX_RETRIES,
     redactor,
     // Without the signal of the call that comes first: the verdict is the turn's, and other calls wait for it.
-    consume: (origin, { session, model }) =>
+    consume: (origin, { session, model, agentId }) =>
       consumeOrigin(owner, origin, async (fields) =>
         toPromptVerdict(
           await runtime.fire("UserPromptSubmit", {
             session,
-            fields: { ...fields, ...(model === undefined ? {} : { model }) },
+            fields: {
+              ...fields,
+              ...(model === undefined ? {} : { model }),
+              ...(agentId === undefined ? {} : { agent_id: agentId }),
+            },
           }),
         ),
       ),
@@ -245,8 +249,8 @@ export function createHookHost(options: HostOptions = {}): HookHost {
     wrapModel: (call, wrapOptions = {}) => wrapModelCall(seam, call, wrapOptions),
     async runUserPromptSubmit(origin, context = {}) {
       const session = runtime.session(context.sessionId ?? sessionId);
-      const { model } = context;
-      const verdict = await runtime.track(() => seam.consume(origin, { session, model }));
+      const { model, agentId } = context;
+      const verdict = await runtime.track(() => seam.consume(origin, { session, model, agentId }));
       return { suppressed: false, ...verdict };
     },
     async runSessionStart(fields, context = {}) {

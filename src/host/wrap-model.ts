@@ -75,7 +75,7 @@ export interface ModelSeam {
   /** Announces the turn's prompt, once. */
   readonly consume: (
     origin: Origin,
-    turn: { session: HostSession; model: string | undefined },
+    turn: { session: HostSession; model: string | undefined; agentId: string | undefined },
   ) => Promise<PromptVerdict>;
 }
 
@@ -166,7 +166,7 @@ export function wrapModelCall<Request, Response>(
       ...(agentId === undefined ? {} : { agent_id: agentId }),
     };
     const shared: Shared = { session, base, signal };
-    const announced = await orAbandoned(consume(origin as Origin, { session, model }), signal);
+    const announced = await orAbandoned(consume(origin as Origin, { session, model, agentId }), signal);
     if (announced === undefined) return { status: "failed", error: signal.reason, attempts: 0 };
     if (announced.context !== undefined) session.contexts.push(announced.context);
     if (announced.decision === "deny")

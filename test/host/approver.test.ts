@@ -62,6 +62,15 @@ test("nobody is asked about a call that was abandoned before", async () => {
   for (const tool of ["Echo", "rm"])
     expect(await host.tools.invoke(tool, {}, { signal })).toMatchObject({ status: "denied" });
   expect({ asked, ran }).toEqual({ asked: [], ran: [] });
+  const approve = vi.fn(() => true);
+  const plain = play({ permission: { approve } }).host;
+  plain.tools.register({ name: "rm", destructive: true, run: () => 1 });
+  expect(await plain.tools.invoke("rm", {}, { signal })).toMatchObject({
+    status: "denied",
+    stage: "permission",
+    reason: expect.stringContaining("enough"),
+  });
+  expect(approve).not.toHaveBeenCalled();
 });
 
 test("what an approver does to the input that a guard asks about changes nothing", async () => {

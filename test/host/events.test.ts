@@ -305,10 +305,10 @@ test("an event is told whose it is, and what its program says of it", async () =
   const note = (envelope: unknown) => void heard.push(envelope);
   const { host } = play({ inProcess: [on("SubagentStop", note), on("Stop", note)] });
   await host.runSubagentStop({ agent_type: "Plan" }, { sessionId: "s2", agentId: "a1", agentType: "Plan" });
-  await host.runStop({ stop_hook_active: true });
+  await host.runStop({ stop_hook_active: true }, { agentType: "Explore" });
   expect(heard).toMatchObject([
     { session_id: "s2", agent_id: "a1", agent_type: "Plan" },
-    { session_id: host.sessionId, stop_hook_active: true },
+    { session_id: host.sessionId, stop_hook_active: true, agent_type: "Explore" },
   ]);
 });
 

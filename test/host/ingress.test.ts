@@ -262,3 +262,26 @@ test("ingress: a token cannot be made or copied", () => {
   ).toThrow("outside host.ingress");
   expect(() => play().host.ingress({ prompt: 7 as unknown as string })).toThrow("prompt must be a string");
 });
+
+test("ingress: hooks are told the permission mode of the turn", async () => {
+  const heard: unknown[] = [];
+  const { host } = play({
+    inProcess: [
+      on("UserPromptSubmit", ({ prompt, permission_mode }) => void heard.push([prompt, permission_mode])),
+    ],
+  });
+  await host.runUserPromptSubmit(host.ingress({ prompt: "one" }));
+  await host.runUserPromptSubmit(host.ingress({ prompt: "two", permissionMode: "plan" }));
+  expect(heard).toEqual([
+    ["one", "default"],
+    ["two", "plan"],
+  ]);
+});
+
+test("ingress: a token is sealed, and no object around it is one", async () => {
+  const { host } = play();
+  const origin = host.ingress({ prompt: "hi" });
+  expect(Object.isFrozen(origin)).toBe(true);
+  for (const forged of [new Proxy(origin, {}), Object.create(origin), { ...origin }])
+    await expect(host.wrapModel(() => 1)({}, { origin: forged as Origin })).rejects.toThrow("token_forged");
+});

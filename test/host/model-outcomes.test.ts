@@ -1,4 +1,5 @@
-// A wrapped model call that cannot be made, or not be asked about, is an outcome: it rejects for a hook's own error and without an origin alone.
+// What becomes of a wrapped model call: one that cannot be made, or not be asked about, is an outcome too. It rejects for a hook's own error
+// and without an origin alone.
 
 import { mkdtemp, realpath, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";

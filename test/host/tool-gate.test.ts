@@ -1,6 +1,6 @@
 // What the gate hands from one station of a call to the next: copies, ids, contexts, and what may grant.
 
-import { mkdtemp, readFile, realpath, rm, symlink } from "node:fs/promises";
+import { mkdtemp, readdir, readFile, realpath, rm, symlink } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setImmediate as nextTurn } from "node:timers/promises";
@@ -239,7 +239,7 @@ test("an inner post that answers later is waited for", async () => {
   expect(await host.tools.invoke("T", {})).toMatchObject({ result: "secret, scrubbed" });
 });
 
-test("{run_dir} is one folder for all calls of a host, told by its real path", async () => {
+test("{run_dir} is one folder for all calls of a host, told by its real path, and none is left", async () => {
   await symlink(cwd, join(cwd, "link"));
   vi.stubEnv("TMPDIR", join(cwd, "link"));
   const out = join(cwd, "out");
@@ -253,6 +253,7 @@ test("{run_dir} is one folder for all calls of a host, told by its real path", a
   expect(others).toEqual([first, first]);
   expect(await realpath(first)).toBe(first);
   await host.close();
+  expect(await readdir(cwd)).toEqual(["link", "out"]);
 });
 
 test("the failure mode of a command is its own, in descriptions and receipts", async () => {

@@ -80,11 +80,16 @@ test("list: a schema of its own goes before what is told from the check; one wit
   const shown = { type: "object", title: "shown" };
   host.tools.register({ name: "own", input: z.object({}), inputSchema: shown, run: () => 1 });
   host.tools.register({ name: "none", input: standard((value) => ({ value })), run: () => 1 });
-  host.tools.register({ name: "json", input: { type: "object", title: "t" }, run: () => 1 });
+  host.tools.register({
+    name: "json",
+    input: { type: "object", title: "t" },
+    destructive: true,
+    run: () => 1,
+  });
   expect(host.tools.list()).toEqual([
     { name: "own", destructive: false, inputSchema: shown },
     { name: "none", destructive: false },
-    { name: "json", destructive: false, inputSchema: { type: "object", title: "t" } },
+    { name: "json", destructive: true, inputSchema: { type: "object", title: "t" } },
   ]);
 });
 

@@ -16,9 +16,17 @@ export interface LspOptions {
   readonly methods: readonly string[];
 }
 
-/** Methods that change files or do whatever a server likes: `edit` for guards, and destructive for permission. */
-const CHANGING =
-  /(?:rename|format|executeCommand|applyEdit|willRenameFiles|willCreateFiles|willDeleteFiles|codeAction)/i;
+/** Methods that are known to change nothing. Any other one is an edit to guards, and destructive: a server may have methods of its own. */
+const READING = new RegExp(
+  `^(?:${[
+    "textDocument/(?:hover|definition|declaration|typeDefinition|implementation|references|documentHighlight)",
+    "textDocument/(?:documentSymbol|completion|signatureHelp|foldingRange|selectionRange|inlayHint|diagnostic)",
+    "textDocument/(?:documentLink|codeLens|documentColor|linkedEditingRange|moniker|prepareRename)",
+    "textDocument/(?:prepareCallHierarchy|prepareTypeHierarchy|semanticTokens/(?:full|range|full/delta))",
+    "(?:callHierarchy|typeHierarchy)/[a-zA-Z]+",
+    "workspace/(?:symbol|diagnostic)",
+  ].join("|")})$`,
+);
 
 export function lspTools(connection: LspConnection, { server, methods }: LspOptions): HostTool[] {
   if (typeof server !== "string" || !/^[A-Za-z0-9_-]+$/.test(server))
@@ -26,7 +34,7 @@ export function lspTools(connection: LspConnection, { server, methods }: LspOpti
   return methods.map((method) => {
     if (!/^[$A-Za-z]+(?:\/[A-Za-z]+)*$/.test(method))
       throw new TypeError(`not the name of an LSP method: ${JSON.stringify(method)}`);
-    const isChanging = CHANGING.test(method);
+    const isChanging = !READING.test(method);
     return {
       name: `lsp__${server}__${method.replaceAll("/", "_")}`,
       description: `LSP request ${method}`,
