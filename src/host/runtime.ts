@@ -171,16 +171,22 @@ export function createHostRuntime(options: HostRuntimeOptions): HostRuntime {
       }
       calls += 1;
       const call = calls;
-      const own = {
+      const envelope: Envelope = {
         session_id: session.id,
         cwd,
         hook_event_name: event,
         harness: "lionagi",
         profile: PROFILE_VERSION,
         run_id: runId,
-      } as const;
+        ...fields,
+      };
       // First in their order, and last in their word: no field of an event says whose it is.
-      const envelope: Envelope = { ...own, ...fields, ...own };
+      envelope.session_id = session.id;
+      envelope.cwd = cwd;
+      envelope.hook_event_name = event;
+      envelope.harness = "lionagi";
+      envelope.profile = PROFILE_VERSION;
+      envelope.run_id = runId;
       const chain = runChain({
         tellsDenied: true,
         event,
@@ -201,9 +207,10 @@ export function createHostRuntime(options: HostRuntimeOptions): HostRuntime {
         if (!isInstance(error, HookExecutionError)) throw error;
         throw new HookExecutionError(error.hook, error.event, options.redact(error.detail), error.cause);
       });
-      // A failing guard is quoted in its reason, and the reason goes to the model.
-      if (verdict.decision !== "deny") return { verdict, said };
-      return { verdict: { ...verdict, reason: options.redact(verdict.reason) }, said };
+      // A failing guard is quoted in its reason, an http guard may say what it was sent, and both go to the model.
+      const told = said.context === undefined ? said : { ...said, context: options.redact(said.context) };
+      if (verdict.decision !== "deny") return { verdict, said: told };
+      return { verdict: { ...verdict, reason: options.redact(verdict.reason) }, said: told };
     },
     session(id) {
       let session = sessions.get(id);

@@ -4,7 +4,7 @@
 import { isAbsolute } from "node:path";
 import { HookExecutionError } from "../broker/hook-execution-error.ts";
 import { type Issue, refuseIfAny } from "../errors.ts";
-import { cloneJson, isJsonObject, type JsonObject } from "../json.ts";
+import { cloneJson, isJsonObject, type Json, type JsonObject } from "../json.ts";
 import { isInstance, messageOf } from "../message-of.ts";
 import type { Envelope } from "../profile/envelope-types.ts";
 import { describeCall } from "./describe-call.ts";
@@ -133,7 +133,7 @@ export function createToolGate(options: ToolGateOptions, tools: ReadonlyMap<stri
     const { tool } = passage.registered;
     let input = given;
     if (runtime.hears("PreToolUse")) {
-      const fired = await fire("PreToolUse", passage, input, {});
+      const fired = await fire("PreToolUse", passage, input);
       const { verdict } = fired;
       take(passage, fired);
       if (verdict.decision === "deny") return { refused: deny(passage, "PreToolUse", verdict.reason) };
@@ -175,7 +175,7 @@ export function createToolGate(options: ToolGateOptions, tools: ReadonlyMap<stri
     const { tool } = passage.registered;
     if (mode === "DENY")
       return deny(passage, "permission", `${tool.name} is destructive, and the mode is DENY`);
-    const fired = await fire("PermissionRequest", passage, input, {});
+    const fired = await fire("PermissionRequest", passage, input);
     const { verdict } = fired;
     take(passage, fired);
     if (verdict.decision === "deny") return deny(passage, "permission", verdict.reason);
@@ -218,14 +218,12 @@ export function createToolGate(options: ToolGateOptions, tools: ReadonlyMap<stri
     } catch (error) {
       // A hook of a call within asked for exactly this.
       if (isInstance(error, HookExecutionError)) throw error;
-      const fired = await fire("PostToolUseFailure", passage, ran, {
-        tool_response: { error: messageOf(error) },
-      });
+      const fired = await fire("PostToolUseFailure", passage, ran, { error: messageOf(error) });
       take(passage, fired);
       return { ...fail(tellOf(passage), stage, error), ...feedbackOf(passage, fired) };
     }
     const fired = runtime.hears("PostToolUse")
-      ? await fire("PostToolUse", passage, ran, { tool_response: responseOf(result) })
+      ? await fire("PostToolUse", passage, ran, responseOf(result))
       : NOTHING;
     take(passage, fired);
     return { status: "ok", ...tellOf(passage), input: ran, result, ...feedbackOf(passage, fired) };
@@ -235,7 +233,7 @@ export function createToolGate(options: ToolGateOptions, tools: ReadonlyMap<stri
     event: "PreToolUse" | "PostToolUse" | "PostToolUseFailure" | "PermissionRequest",
     { registered: { tool }, session, context, signal }: Passage,
     input: JsonObject,
-    fields: JsonObject,
+    response?: Json,
   ): Promise<Fired> {
     if (!runtime.hears(event)) return NOTHING;
     const isBefore = event === "PreToolUse" || event === "PermissionRequest";
@@ -247,15 +245,7 @@ export function createToolGate(options: ToolGateOptions, tools: ReadonlyMap<stri
         signal: isBefore ? signal : undefined,
         describe: (_envelope, rewritten) => describeCall(tool, rewritten),
         ...(event === "PreToolUse" && approve !== undefined ? { approve: answerAsk(approve, signal) } : {}),
-        fields: {
-          tool_name: tool.name,
-          tool_input: input,
-          ...(describeCall(tool, input) as unknown as JsonObject),
-          ...(context.toolUseId === undefined ? {} : { tool_use_id: context.toolUseId }),
-          ...(context.agentId === undefined ? {} : { agent_id: context.agentId }),
-          ...(context.agentType === undefined ? {} : { agent_type: context.agentType }),
-          ...fields,
-        },
+        fields: fieldsOf(tool, input, context, response),
       });
     } catch (error) {
       if (isInstance(error, HookExecutionError)) throw error;
@@ -275,6 +265,24 @@ export function createToolGate(options: ToolGateOptions, tools: ReadonlyMap<stri
     if (runtime.isClosed) return fail({ tool: String(name) }, "aborted", new Error("the host is closed"));
     return runtime.track(() => invoke(name, input, context, 0));
   };
+}
+
+/** Assigned one by one: this is on the way of every guarded call. */
+function fieldsOf(
+  tool: HostTool,
+  input: JsonObject,
+  { toolUseId, agentId, agentType }: ToolCallContext,
+  response: Json | undefined,
+): JsonObject {
+  const { tool_kind, tool_command, tool_paths } = describeCall(tool, input);
+  const fields: JsonObject = { tool_name: tool.name, tool_input: input, tool_kind };
+  if (tool_command !== undefined) fields.tool_command = tool_command;
+  if (tool_paths !== undefined) fields.tool_paths = tool_paths;
+  if (toolUseId !== undefined) fields.tool_use_id = toolUseId;
+  if (agentId !== undefined) fields.agent_id = agentId;
+  if (agentType !== undefined) fields.agent_type = agentType;
+  if (response !== undefined) fields.tool_response = response;
+  return fields;
 }
 
 /** What can be shown of a schema's output; undefined when it is no JSON. */

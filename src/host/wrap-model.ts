@@ -184,7 +184,7 @@ export function wrapModelCall<Request, Response>(
         };
       // Told once: taken when the call is made, and given back when it fails.
       const carried = [...session.contexts.splice(0), ...session.chain.contexts.splice(0)];
-      const told = [...carried, ...prepared.contexts];
+      const told = [...carried, ...prepared.contexts].map(redactor.text);
       try {
         signal.throwIfAborted();
         const isInjected = inject !== undefined && told.length > 0;

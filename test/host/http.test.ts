@@ -75,6 +75,17 @@ test("it is asked by POST with the envelope, denies, and its header is written n
   expect(ran).toEqual([]);
 });
 
+test("what it says of its credential reaches no model", async () => {
+  const specific = { hookEventName: "PreToolUse", additionalContext: "you sent very-secret-word" };
+  answer = { status: 200, body: JSON.stringify({ hookSpecificOutput: specific }) };
+  const { host } = play({ hooks: await compile(), env });
+  echo(host);
+  expect(await host.tools.invoke("Echo", { command: "rm x" })).toMatchObject({
+    status: "ok",
+    context: "you sent [redacted]",
+  });
+});
+
 test("a call that where does not want makes no request and leaves no receipt", async () => {
   const { host, receipts } = play({ hooks: await compile(), env });
   const ran = echo(host);
