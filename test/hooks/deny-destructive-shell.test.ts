@@ -67,10 +67,10 @@ describe("denyDestructiveShell", () => {
 
   it("denies removing what the project lies in", async () => {
     const decideIn = async (command: string) =>
-      (await askHook(denyDestructiveShell(), "PreToolUse", shellCall(command), { cwd: "/work/team/app/web" }))
+      (await askHook(denyDestructiveShell(), "PreToolUse", shellCall(command), { cwd: "/srv/team/app/web" }))
         .verdict.decision;
     expect(await decideIn("rm -rf ../..")).toBe("deny");
-    expect(await decideIn("rm -rf /work/team")).toBe("deny");
+    expect(await decideIn("rm -rf /srv/team")).toBe("deny");
     expect(await decideIn("rm -rf ../../other/build")).toBe("none");
   });
 
