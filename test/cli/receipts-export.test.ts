@@ -2,8 +2,16 @@
 
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { createWriteStream, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import {
+  createWriteStream,
+  linkSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { basename, join } from "node:path";
 import Driver from "better-sqlite3";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { toCell } from "../../src/cli/receipts/csv.ts";
@@ -105,6 +113,66 @@ describe("export", () => {
     await desk.writeHost("jsonl");
     expect((await desk.bridle("export", "--from", desk.host, "--out", out, "--force")).code).toBe(0);
     expect(readFileSync(join(desk.path, "target"), "utf8")).toBe("precious");
+  });
+
+  describe("does not replace its own source, with or without --force:", () => {
+    const beside = (name: string) => (from: string) => `${from}${name}`;
+    const linked = (make: typeof symlinkSync | typeof linkSync) => (from: string) => {
+      const out = join(desk.path, "another-name");
+      make(from, out);
+      return out;
+    };
+    const cases: [string, "jsonl" | "sqlite", (from: string) => string][] = [
+      ["a file of lines", "jsonl", beside("")],
+      ["a store", "sqlite", beside("")],
+      ["a path with detours", "jsonl", (from) => join(from, "..", ".", "sub", "..", "host.jsonl")],
+      ["a symbolic link to it", "jsonl", linked(symlinkSync)],
+      ["a hard link to it", "jsonl", linked(linkSync)],
+      [
+        "a folder that is a link",
+        "sqlite",
+        (from) => {
+          symlinkSync(desk.path, join(desk.path, "folder"));
+          return join(desk.path, "folder", basename(from));
+        },
+      ],
+      ["a store's -wal", "sqlite", beside("-wal")],
+      ["a store's -shm", "sqlite", beside("-shm")],
+      ["a store's -journal", "sqlite", beside("-journal")],
+    ];
+    test.each(cases)("%s", async (_, of, choose) => {
+      const from = await desk.writeHost(of);
+      const before = readFileSync(from);
+      const out = choose(from);
+      for (const force of [[], ["--force"]])
+        expect(await desk.bridle("export", "--from", from, "--out", out, ...force)).toMatchObject({
+          code: 78,
+          stdout: "",
+          stderr: expect.stringMatching(/option_invalid --out .*: is the source itself/),
+        });
+      expect(readFileSync(from)).toEqual(before);
+    });
+
+    test("a file of a folder that is read, or a new one that would be read with it", async () => {
+      const file = desk.writeRun(RUN, { session: "s1" });
+      const before = readFileSync(file);
+      const link = join(desk.path, "link");
+      symlinkSync(desk.runs, link);
+      for (const from of [[], ["--from", desk.runs], ["--from", link]])
+        for (const [out, word] of [
+          [file, "is the source itself"],
+          [join(link, basename(file)), "is the source itself"],
+          [join(desk.runs, "new.jsonl"), "would be read with it"],
+          [join(link, "new.jsonl"), "would be read with it"],
+        ] as const)
+          expect(await desk.bridle("export", ...from, "--out", out, "--force")).toMatchObject({
+            code: 78,
+            stderr: expect.stringContaining(word),
+          });
+      expect([readFileSync(file), readdirSync(desk.runs)]).toEqual([before, [basename(file)]]);
+      const csv = join(desk.runs, "out.csv");
+      expect((await desk.bridle("export", "--format", "csv", "--out", csv)).code).toBe(0);
+    });
   });
 
   test("that fails on its way leaves no file", async () => {

@@ -14,6 +14,10 @@ export type FoundIds = Map<string, Set<string>>;
 export interface Source {
   /** As a person would name it. */
   readonly name: string;
+  /** Absolute. All that is read, and what belongs to it, whether it is there or not: nothing of it may be written over. */
+  readonly files: readonly string[];
+  /** The folder whose `.jsonl` files are read. */
+  readonly folder?: string;
   /** What could not be read so far, a line each. */
   readonly problems: readonly string[];
   /** A source that can uses the filters to read less; entries that are not meant may come all the same. */
@@ -26,6 +30,8 @@ export interface Source {
 }
 
 const SQLITE_HEAD = "SQLite format 3\0";
+/** SQLite's own files beside a database: receipts are in them too. */
+const COMPANIONS = ["-wal", "-shm", "-journal"];
 /** Ids that are kept to be shown. */
 const MOST_IDS = 20;
 
@@ -66,6 +72,8 @@ function createFileSource(name: string, files: readonly string[]): Source {
 
   return {
     name,
+    files,
+    ...(isOneFile ? {} : { folder: name }),
     get problems() {
       return [...problems.values()];
     },
@@ -102,6 +110,7 @@ async function openStoreSource(path: string): Promise<Source> {
   const store = await openReceiptStore({ path, readOnly: true });
   return {
     name: path,
+    files: [path, ...COMPANIONS.map((ending) => `${path}${ending}`)],
     problems: [],
     async *entries({ event, hook, decision, status, tool, session, owner, since, until }) {
       const shared = {
