@@ -17,7 +17,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { toCell } from "../../src/cli/receipts/csv.ts";
 import { createJsonlStore, readJsonlStore } from "../../src/index.ts";
 import { collect, hook, receipt } from "../store/support.ts";
-import { at, type Desk, HOST_LINES, MAIN, makeDesk, RUN } from "./receipts-support.ts";
+import { at, type Desk, HOST_LINES, idsOf, MAIN, makeDesk, RUN } from "./receipts-support.ts";
 
 let desk: Desk;
 beforeEach(async () => {
@@ -175,15 +175,35 @@ describe("export", () => {
     });
   });
 
-  test("that fails on its way leaves no file", async () => {
+  test("of a store passes over a row that cannot be read, says so and exits with 1", async () => {
     const path = await desk.writeHost("sqlite");
     const database = new Driver(path);
-    database.exec("UPDATE hook_execution SET notes = 'x' WHERE id = 'h3'");
+    database.exec("UPDATE hook_execution SET notes = 'x' WHERE id = 'h2'; UPDATE hook SET priority = 'x'");
     database.close();
+    const problems = ["hook", "hook_execution"].map((of) => `${path}: 1 row(s) of ${of} could not be read`);
+    const told = { code: 1, stderr: problems.map((one) => `bridle: ${one}\n`).join("") };
+    const exported = await desk.bridle("export", "--from", path);
+    expect([exported, idsOf(exported.stdout)]).toMatchObject([told, ["h1", "h3"]]);
     const out = join(desk.path, "out");
-    expect(await desk.bridle("export", "--from", path, "--out", out)).toMatchObject({
+    const { stdout, ...written } = await desk.bridle("export", "--from", path, "--out", out, "--json");
+    expect([written, JSON.parse(stdout)]).toEqual([
+      told,
+      { type: "exported", path: out, lines: 2, problems },
+    ]);
+    const listed = await desk.bridle("list", "--from", path, "--json");
+    expect([listed.code, JSON.parse(listed.stdout).problems]).toEqual([1, problems]);
+    const shown = await desk.bridle("show", "session-1", "--from", path);
+    expect(shown).toMatchObject({ code: 1, stderr: `bridle: ${problems[1]}\n` });
+  });
+
+  test("that fails on its way leaves no file", async () => {
+    const link = join(desk.path, "link.jsonl");
+    await desk.writeHost("jsonl");
+    symlinkSync(desk.host, link);
+    const out = join(desk.path, "out");
+    expect(await desk.bridle("export", "--from", link, "--out", out)).toMatchObject({
       code: 78,
-      stderr: expect.stringContaining('"h3"'),
+      stderr: expect.stringContaining("is a symbolic link"),
     });
     expect(readdirSync(desk.path).filter((name) => name.includes("out"))).toEqual([]);
   });
