@@ -1,7 +1,7 @@
 // bridle check: compiles a declaration without starting anything and shows every issue.
 
 import type { Command } from "commander";
-import type { Provider } from "../index.ts";
+import { createRedactor, type Provider, toOneLine } from "../index.ts";
 import {
   addCompileOptions,
   type CompileFlags,
@@ -9,6 +9,7 @@ import {
   describeProofOf,
   parseProvider,
 } from "./compile-file.ts";
+import { describeTerms, describeWanted } from "./describe-terms.ts";
 
 export function addCheckCommand(program: Command): void {
   addCompileOptions(program.command("check"))
@@ -31,6 +32,7 @@ export function addCheckCommand(program: Command): void {
       ) => {
         const hooks = await compileDeclared({ file, cwd }, provider, flags);
         const description = hooks.describe();
+        const redactor = createRedactor({ env: process.env });
         if (json === true) process.stdout.write(`${JSON.stringify({ type: "compiled", ...description })}\n`);
         else {
           const { hooks: entries, providerVersion, digest, warnings } = description;
@@ -38,10 +40,9 @@ export function addCheckCommand(program: Command): void {
             `ok: ${entries.length} hook(s) for ${provider} ${providerVersion}, digest ${digest.slice(0, 16)}\n`,
           );
           process.stdout.write(`  proof: ${describeProofOf(description)}\n`);
-          for (const { id, matcher, program: runs, timeoutMs, onFailure } of entries) {
-            process.stdout.write(
-              `  ${id}  ${matcher ?? "*"}  ${runs}  ${timeoutMs} ms  on_failure ${onFailure}\n`,
-            );
+          for (const hook of entries) {
+            const line = `  ${hook.id}  ${describeWanted(hook)}  ${hook.program}  ${describeTerms(hook)}`;
+            process.stdout.write(`${toOneLine(redactor.text(line))}\n`);
           }
           for (const { code, message } of warnings) process.stdout.write(`  warning ${code}: ${message}\n`);
         }

@@ -17,6 +17,7 @@ import {
   describeProofOf,
   parseProvider,
 } from "./compile-file.ts";
+import { describeTerms, describeWanted } from "./describe-terms.ts";
 
 /** Tier, source, place and trust of one entry, in one line. */
 export function describeProvenance({ tier, source, origin, trust }: EntryProvenance): string {
@@ -67,7 +68,8 @@ export function addExplainCommand(program: Command): void {
           `preflight  ${shown.preflight}`,
           "hooks",
           ...shown.token.hooks.map(
-            (hook) => `  ${hook.id}  ${hook.program}\n      ${describeProvenance(hook)}`,
+            (hook) =>
+              `  ${hook.id}  ${describeWanted(hook)}  ${hook.program}\n      ${describeTerms(hook)}\n      ${describeProvenance(hook)}`,
           ),
           ...shown.token.skipped.map((hook) => `  ${hook.id}  left out\n      ${describeProvenance(hook)}`),
           "arguments",

@@ -2,6 +2,7 @@
 
 import type { Command } from "commander";
 import { createRedactor, type ListedHook, listHooks, refusesRun, toOneLine } from "../index.ts";
+import { describeTerms } from "./describe-terms.ts";
 import { EXIT_CODES } from "./exit-codes.ts";
 import { describeProvenance } from "./explain.ts";
 import { addTrustOption, loadHooks } from "./load-hooks.ts";
@@ -51,13 +52,8 @@ export function describeHooks(hooks: readonly ListedHook[]): string[] {
       .flatMap((hook, index) => [
         `  ${index + 1}. ${hook.matcher ?? "*"}  ${hook.command.join(" ")}`,
         ...(hook.where === undefined ? [] : [`     where ${JSON.stringify(hook.where)}`]),
-        `     ${describeProvenance(hook)}; ${hook.timeoutMs} ms, on_failure ${hook.onFailure}, ${hook.selftests} self-test(s)${describeTerms(hook)}`,
+        `     ${describeProvenance(hook)}; ${describeTerms(hook)}, ${hook.selftests} self-test(s)`,
         ...(hook.state === "runs" ? [] : [`     DOES NOT RUN (${hook.state}): ${hook.problem ?? ""}`]),
       ]),
   ]);
-}
-
-/** When it runs, where that is not each time and in its turn. */
-export function describeTerms({ once, async: isBackground }: Pick<ListedHook, "once" | "async">): string {
-  return `${once === true ? ", once" : ""}${isBackground === true ? ", async" : ""}`;
 }

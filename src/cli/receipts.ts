@@ -8,6 +8,7 @@ import { describeEntry } from "./receipts/describe.ts";
 import type { Entry } from "./receipts/entry.ts";
 import { addFilterOptions, checkPeriod, type Filters, isMeant } from "./receipts/filters.ts";
 import { printLines, writeWhole } from "./receipts/print.ts";
+import { refuseSource } from "./receipts/refuse-source.ts";
 import { type FoundIds, openSource, type Source } from "./receipts/source.ts";
 import { createSummaries, formatSummaries } from "./receipts/summarize.ts";
 
@@ -56,7 +57,10 @@ Examples:
   withCommon(receipts.command("export"), "at most so many lines, the first ones")
     .description("all lines that the filters leave")
     .addOption(new Option("--format <format>", "of the lines").choices(["jsonl", "csv"]).default("jsonl"))
-    .option("--out <file>", "a file of yours alone, written whole or not at all (default: stdout)")
+    .option(
+      "--out <file>",
+      "a file of yours alone, written whole or not at all, and never the source (default: stdout)",
+    )
     .option("--force", "replace the file that is there")
     .option("--json", "with --out: one JSON object on stdout")
     .action((flags: ExportFlags, command: Command) =>
@@ -112,6 +116,7 @@ async function show(source: Source, start: string, { json = false, ...filters }:
 
 async function exportLines(source: Source, flags: ExportFlags): Promise<boolean> {
   const { format, out, force = false, json = false } = flags;
+  if (out !== undefined) refuseSource(out, source);
   let lines = 0;
   const entries = choose(source.entries(flags), flags);
   const toLine = format === "csv" ? toCsv : toJsonLine;

@@ -1,5 +1,6 @@
 // Checks the shape of a declaration and reports every problem at once, each with file, event, group, entry and value.
 
+import { types } from "node:util";
 import type { z } from "zod";
 import type { Issue, RefusalCode } from "../errors.ts";
 import { isJsonObject, type JsonObject } from "../json.ts";
@@ -8,7 +9,9 @@ import { matcherProblem } from "../profile/matcher.ts";
 import { whereProblem } from "../profile/where.ts";
 import { checkBackground } from "./check-background.ts";
 import { checkSelfTests } from "./check-self-tests.ts";
+import { describeMissing, describeMistake, placeOf } from "./describe-mistake.ts";
 import { showUrl } from "./http-url.ts";
+import { findLiving, type Living } from "./plain-data.ts";
 import { commandEntry, functionEntry, httpEntry, TIMEOUT_MAX_SECONDS } from "./schema.ts";
 import type { HookDeclaration, HookEntry } from "./types.ts";
 
@@ -46,6 +49,10 @@ export interface ValidDeclaration {
  */
 export function validateDeclaration(raw: unknown, source = "declaration"): ValidDeclaration {
   const collector = createCollector();
+  if (types.isProxy(raw)) {
+    addLiving({ at: "", what: "a Proxy" }, source, collector);
+    return { declaration: {}, issues: collector.issues };
+  }
   if (!isJsonObject(raw)) {
     collector.add(
       "declaration_invalid",
@@ -56,9 +63,17 @@ export function validateDeclaration(raw: unknown, source = "declaration"): Valid
     return { declaration: {}, issues: collector.issues };
   }
   const declaration: HookDeclaration = Object.create(null);
-  for (const [event, groups] of Object.entries(raw as Record<string, unknown>)) {
+  for (const event of Object.keys(raw)) {
     const at = `${source}: ${event}`;
     if (!checkEventName(event, at, collector)) continue;
+    const field = Object.getOwnPropertyDescriptor(raw, event);
+    const living =
+      field?.get === undefined ? findLiving(field?.value) : { at: "", what: "a getter" as const };
+    if (living !== undefined) {
+      addLiving(living, at, collector);
+      continue;
+    }
+    const groups: unknown = field?.value;
     if (!Array.isArray(groups)) {
       collector.add(
         "declaration_invalid",
@@ -82,6 +97,13 @@ export function validateDeclaration(raw: unknown, source = "declaration"): Valid
     declaration[event] = groups;
   }
   return { declaration, issues: collector.issues };
+}
+
+/** Nothing more is read of what it stands in. */
+function addLiving({ at: inner, what }: Living, at: string, { add }: Collector): void {
+  const code = /^\[\d+\]\.(?:matcher|where)(?![^.[])/.test(inner) ? "matcher_invalid" : "declaration_invalid";
+  const message = `is ${what}: what was checked need not be what runs`;
+  add(code, `${at}${inner}`, message, "declare plain objects, lists and values");
 }
 
 function checkEventName(event: string, at: string, { add }: Collector): boolean {
@@ -151,7 +173,9 @@ function checkGroup(event: EventName, group: unknown, at: string, collector: Col
   if (problem !== undefined)
     add("matcher_invalid", `${at}.where`, problem.replace(/^: /, ""), "see docs/PROFILE.md, Where");
   if (!Array.isArray(hooks)) {
-    add("declaration_invalid", `${at}.hooks`, `expected a list of entries, got ${show(hooks)}`, "");
+    const message =
+      hooks === undefined ? "hooks is missing" : `expected a list of entries, got ${show(hooks)}`;
+    add("declaration_invalid", `${at}.hooks`, message, "write hooks: [entry]");
     return;
   }
   if (hooks.length === 0)
@@ -183,7 +207,7 @@ function checkEntry(event: EventName, entry: unknown, at: string, collector: Col
     add(
       "handler_type_unsupported",
       `${at}.type`,
-      `handler type ${show(type)} is ${known}`,
+      type === undefined ? "type is missing" : `handler type ${show(type)} is ${known}`,
       'use "command" or "http", or "function" from TypeScript',
     );
     return;
@@ -244,8 +268,9 @@ function addZodIssue(issue: z.core.$ZodIssue, entry: JsonObject, at: string, { a
       : code === "deadline_invalid"
         ? `seconds, more than 0 and at most ${TIMEOUT_MAX_SECONDS}`
         : "";
-  const message = (issue.code === "invalid_key" ? issue.issues[0]?.message : undefined) ?? issue.message;
-  add(code, where, `${message}${quoteOf(issue, entry, value)}`, hint);
+  const missing = value === undefined ? describeMissing(issue.path) : undefined;
+  if (missing !== undefined) add(code, where, missing.message, hint === "" ? missing.hint : hint);
+  else add(code, where, `${describeMistake(issue)}${quoteOf(issue, entry, value)}`, hint);
 }
 
 /** What was seen, but for what may be secret: a header's value, an address's password and query. */
@@ -253,13 +278,6 @@ function quoteOf({ path }: z.core.$ZodIssue, { type }: JsonObject, value: unknow
   if (type === "http" && path[0] === "headers") return "";
   if (type === "http" && path[0] === "url" && typeof value === "string") return `, got ${showUrl(value)}`;
   return `, got ${show(value)}`;
-}
-
-function placeOf(path: readonly PropertyKey[], at: string): string {
-  return path.reduce<string>(
-    (place, key) => (typeof key === "number" ? `${place}[${key}]` : `${place}.${String(key)}`),
-    at,
-  );
 }
 
 function valueAt(entry: unknown, path: readonly PropertyKey[]): unknown {

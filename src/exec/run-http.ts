@@ -43,6 +43,8 @@ export interface HttpResult {
 }
 
 const DEFAULT_CAP_BYTES = 1024 * 1024;
+/** The others of 3xx send nobody elsewhere: a 304 says that nothing has changed. */
+const REDIRECTS = [301, 302, 303, 307, 308];
 /** Read of the body of an answer that is a failure in any case: enough to quote. */
 const QUOTED_BYTES = 4 * QUOTE_LIMIT;
 
@@ -215,7 +217,7 @@ function decode(bytes: Buffer): string {
 }
 
 function describeStatus({ status, body }: Answer, redactor: Redactor): string {
-  const redirect = status >= 300 && status <= 399 ? ", a redirect, which is not followed" : "";
+  const redirect = REDIRECTS.includes(status) ? ", a redirect, which is not followed" : "";
   const text = redactor.text(body.toString().trim());
   return `HTTP ${status}${redirect}${text === "" ? "" : `: ${JSON.stringify(cut(text))}`}`;
 }

@@ -119,10 +119,8 @@ export function createHookHost(options: HostOptions = {}): HookHost {
   const ordered = orderHooks(plan?.entries ?? [], options.inProcess ?? [], env);
   const entries = ordered.map(({ entry }) => entry);
   const cwd = options.cwd ?? plan?.projectRoot ?? process.cwd();
-  const redactor = createRedactor({
-    env,
-    values: [...(options.secrets ?? []), ...entries.flatMap((entry) => entrySecrets(entry, env))],
-  });
+  const handed = entries.flatMap((entry) => entrySecrets(entry, env));
+  const redactor = createRedactor({ env, values: [...(options.secrets ?? []), ...handed] });
   const tell = (fault: HostFault) => {
     const told = { ...fault, detail: redactor.text(fault.detail) };
     const warn = () => process.emitWarning(`${told.kind}: ${told.detail}`, { type: "BridleHostFault" });
@@ -168,6 +166,7 @@ export function createHookHost(options: HostOptions = {}): HookHost {
     env,
     receipts,
     redact: redactor.text,
+    secrets: handed,
     onChanged: (detail) => tell({ kind: "command_changed", detail }),
   });
   const tools = createHostTools({

@@ -16,7 +16,9 @@ import {
 import { dirname, resolve } from "node:path";
 import { AgentHooksRefused } from "../errors.ts";
 import { makeDirectoriesNow } from "../make-directories.ts";
-import { type LineReading, readJsonLines } from "../receipts/json-lines.ts";
+import { checkPath, readOptions } from "../receipts/check-arguments.ts";
+import { checkLine } from "../receipts/check-receipt.ts";
+import { LINE_MAX_BYTES, type LineReading, readJsonLines } from "../receipts/json-lines.ts";
 import { describeForeign, refuseFile } from "../receipts/own-file.ts";
 import { type JsonlLine, parseHostLine } from "./parse-line.ts";
 import type { HookReceipt, HookRecord, ReceiptStore } from "./receipt.ts";
@@ -40,12 +42,13 @@ const HINT = "name a file in a folder that you may write";
  *
  * @param options.path of the file; a relative one is resolved against the working directory.
  * @throws AgentHooksRefused `receipts_unwritable` with the file and the system's word: it cannot be made or opened, is a symbolic link, no
- *   regular file, or another user's. `register` and `write` throw the same when a line cannot be written whole.
+ *   regular file, or another user's; `option_invalid`: no path, an option that there is not. `register` and `write` throw `receipts_unwritable`
+ *   when a line cannot be written whole, and `option_invalid` for what is no hook or receipt.
  * @example
  * const store = createJsonlStore({ path: "state/receipts.jsonl" });
  */
-export function createJsonlStore({ path: given }: { path: string }): JsonlStore {
-  const path = resolve(given);
+export function createJsonlStore(options: { readonly path: string }): JsonlStore {
+  const path = resolve(checkPath(readOptions(options, { what: "options", known: ["path"] }).path));
   const file = openToAppend(path);
   let isOpen = true;
   /** Where the file ended after a line of ours that nobody has written behind. */
@@ -63,10 +66,14 @@ export function createJsonlStore({ path: given }: { path: string }): JsonlStore 
     let written: number;
     let bytes: Buffer;
     try {
+      const text = JSON.stringify(line);
+      const length = Buffer.byteLength(text);
+      if (length > LINE_MAX_BYTES)
+        throw refuse(`it has ${length} bytes, and no line of more than ${LINE_MAX_BYTES} is read again`);
       const { size, nlink } = fstatSync(file);
       if (nlink === 0) throw refuse("the file was removed while it was open");
       const isTorn = size !== knownEnd && size > 0 && lastByte(file, size) !== NEWLINE;
-      bytes = Buffer.from(`${isTorn ? "\n" : ""}${JSON.stringify(line)}\n`);
+      bytes = Buffer.from(`${isTorn ? "\n" : ""}${text}\n`);
       written = writeSync(file, bytes);
       knownEnd = size + written;
     } catch (cause) {
@@ -81,8 +88,8 @@ export function createJsonlStore({ path: given }: { path: string }): JsonlStore 
 
   return {
     path,
-    register: (hook) => append({ kind: "hook", ...hook }),
-    write: (receipt) => append({ kind: "execution", ...receipt }),
+    register: (hook) => append(checkLine("hook", hook, path)),
+    write: (receipt) => append(checkLine("execution", receipt, path)),
     close() {
       if (!isOpen) return;
       isOpen = false;
@@ -135,12 +142,13 @@ function lastByte(file: number, size: number): number | undefined {
  * The lines of such a file in their order, read a piece at a time. A torn or foreign line is passed over and counted in `unreadable`, which
  * is complete when the iteration has ended. Lines written while it is read may or may not be among them.
  *
- * @throws AgentHooksRefused `receipts_unreadable`, from the iteration: no such file, a symbolic link, no regular file, or another user's.
+ * @throws AgentHooksRefused `option_invalid`: no path; `receipts_unreadable`, from the iteration: no such file, a symbolic link, no regular file,
+ *   or another user's.
  * @example
  * const lines = readJsonlStore("state/receipts.jsonl");
  * for await (const line of lines) if (line.kind === "execution") console.log(line.hook, line.decision);
  * if (lines.unreadable > 0) console.error(`${lines.unreadable} lines could not be read`);
  */
 export function readJsonlStore(path: string): LineReading<JsonlLine> {
-  return readJsonLines(resolve(path), parseHostLine);
+  return readJsonLines(resolve(checkPath(path)), parseHostLine);
 }

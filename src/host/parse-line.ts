@@ -1,5 +1,5 @@
-// Tells whether a JSON object is a line of a host's receipts. Looks at the types of fields only: a word that a newer version writes must
-// stay readable.
+// Tells whether an object is a line of a host's receipts, for those who read and those who write. Looks at the types of fields only: a word
+// that a newer version writes must stay readable.
 
 import type { JsonObject } from "../json.ts";
 import type { HookReceipt, HookRecord } from "./receipt.ts";
@@ -9,9 +9,26 @@ export type JsonlLine =
   | ({ readonly kind: "hook" } & HookRecord)
   | ({ readonly kind: "execution" } & HookReceipt);
 
-type Shape = Readonly<Record<string, "string" | "number" | "boolean" | "words" | "string?">>;
+/** A number that JSON cannot hold is none. `words`: a list of strings. */
+type Kind = "string" | "number" | "boolean" | "words" | "string?";
+type Shape = readonly (readonly [field: string, wanted: Kind])[];
 
-const HOOK: Shape = {
+/** A field that is not what it must be. */
+export interface Misfit {
+  readonly field: string;
+  /** For a message: `a string`. */
+  readonly wanted: string;
+}
+
+const WANTED: Readonly<Record<Kind, string>> = {
+  string: "a string",
+  "string?": "a string, or nothing",
+  number: "a finite number",
+  boolean: "true or false",
+  words: "a list of strings",
+};
+
+const HOOK: Shape = listFields({
   id: "string",
   owner_id: "string",
   scope: "string?",
@@ -22,9 +39,9 @@ const HOOK: Shape = {
   priority: "number",
   failure_mode: "string",
   registered_at: "string",
-};
+});
 
-const EXECUTION: Shape = {
+const EXECUTION: Shape = listFields({
   id: "string",
   seq: "number",
   owner_id: "string",
@@ -50,19 +67,38 @@ const EXECUTION: Shape = {
   exit: "string",
   notes: "words",
   error: "string?",
-};
+});
 
 /** Undefined when it is none. */
 export function parseHostLine(line: JsonObject): JsonlLine | undefined {
-  const shape = line.kind === "hook" ? HOOK : line.kind === "execution" ? EXECUTION : undefined;
-  return shape !== undefined && fits(line, shape) ? (line as unknown as JsonlLine) : undefined;
+  const { kind } = line;
+  if (kind !== "hook" && kind !== "execution") return undefined;
+  return findMisfit(kind, line) === undefined ? (line as unknown as JsonlLine) : undefined;
 }
 
-function fits(line: JsonObject, shape: Shape): boolean {
-  return Object.entries(shape).every(([name, wanted]) => {
-    const value = line[name];
-    if (wanted === "words") return Array.isArray(value) && value.every((word) => typeof word === "string");
-    if (wanted === "string?") return value === undefined || typeof value === "string";
-    return typeof value === wanted;
-  });
+/** The first field of a line that does not fit; undefined when it can be read again. Made for every receipt: it looks once at each field. */
+export function findMisfit(
+  kind: JsonlLine["kind"],
+  line: Readonly<Record<string, unknown>>,
+): Misfit | undefined {
+  for (const [field, wanted] of kind === "hook" ? HOOK : EXECUTION)
+    if (!fits(line[field], wanted)) return { field, wanted: WANTED[wanted] };
+  return undefined;
+}
+
+function fits(value: unknown, wanted: Kind): boolean {
+  if (wanted === "words") return Array.isArray(value) && isOfStrings(value);
+  if (wanted === "string?") return value === undefined || typeof value === "string";
+  if (wanted === "number") return Number.isFinite(value);
+  return typeof value === wanted;
+}
+
+/** By place: `every` passes over a hole, and JSON makes null of it. */
+function isOfStrings(list: readonly unknown[]): boolean {
+  for (let index = 0; index < list.length; index += 1) if (typeof list[index] !== "string") return false;
+  return true;
+}
+
+function listFields(fields: Readonly<Record<string, Kind>>): Shape {
+  return Object.entries(fields);
 }

@@ -18,6 +18,7 @@ import { isInstance } from "../message-of.ts";
 import { type Envelope, PROFILE_VERSION } from "../profile/envelope-types.ts";
 import type { EventName } from "../profile/events.ts";
 import type { Verdict } from "../profile/verdict.ts";
+import { denyLeak } from "../redaction/withhold-secrets.ts";
 import { listDifferences } from "../trust/identity.ts";
 import type { FailureMode } from "./receipt.ts";
 import type { HostReceipts } from "./receipt-writer.ts";
@@ -60,6 +61,8 @@ export interface HostRuntimeOptions {
   readonly env: NodeJS.ProcessEnv;
   readonly receipts: HostReceipts;
   readonly redact: (text: string) => string;
+  /** What was handed to hooks: no rewrite may carry it. */
+  readonly secrets: readonly string[];
   readonly onChanged: (detail: string) => void;
 }
 
@@ -203,10 +206,11 @@ export function createHostRuntime(options: HostRuntimeOptions): HostRuntime {
         ...(describe === undefined ? {} : { describe }),
         onStep: (step) => note(step, call),
       });
-      const { verdict, said } = await chain.catch((error: unknown) => {
+      const { verdict: decided, said } = await chain.catch((error: unknown) => {
         if (!isInstance(error, HookExecutionError)) throw error;
         throw new HookExecutionError(error.hook, error.event, options.redact(error.detail), error.cause);
       });
+      const verdict = denyLeak(decided, envelope, options.secrets);
       // A failing guard is quoted in its reason, an http guard may say what it was sent, and both go to the model.
       const told = said.context === undefined ? said : { ...said, context: options.redact(said.context) };
       if (verdict.decision !== "deny") return { verdict, said: told };

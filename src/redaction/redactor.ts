@@ -42,7 +42,8 @@ export function createRedactor({ env = {}, values = [] }: RedactorSources = {}):
   return { text, json, argv, stream: () => createStream(text, shapes, longest) };
 }
 
-function collectSecrets(
+/** Every form in which a secret is looked for, the longest first. */
+export function collectSecrets(
   env: Readonly<Record<string, string | undefined>>,
   values: readonly string[],
 ): string[] {

@@ -11,7 +11,9 @@ import { CANARY_EVENT, capabilityOf, type EventName } from "../profile/events.ts
 import type { HookExit, Verdict } from "../profile/verdict.ts";
 import { fieldSizes } from "../receipts/receipt.ts";
 import type { ReceiptWriter } from "../receipts/writer.ts";
+import { entrySecrets } from "../redaction/declared-secrets.ts";
 import type { Redactor } from "../redaction/redactor.ts";
+import { denyLeak, redactVerdict } from "../redaction/withhold-secrets.ts";
 import type { ProviderAdapter } from "../render/provider.ts";
 import { listDifferences } from "../trust/identity.ts";
 import type { Attestation } from "./attestation.ts";
@@ -68,6 +70,7 @@ export function createHookRuntime(options: HookRuntimeOptions): HookRuntime {
   const acknowledged = new Set<Promise<unknown>>();
   const ledger = createCallLedger();
   const session = createChainSession();
+  const secrets = plan.entries.flatMap((entry) => entrySecrets(entry, options.env));
   let isPromptDenied = false;
   let stopBlocks = 0;
 
@@ -128,7 +131,8 @@ export function createHookRuntime(options: HookRuntimeOptions): HookRuntime {
         noteStep(event, call.id, step);
       },
     });
-    const verdict = capabilityOf(event).role === "gate" && isEnding() ? TOO_LATE : decided.verdict;
+    const isTooLate = capabilityOf(event).role === "gate" && isEnding();
+    const verdict = isTooLate ? TOO_LATE : denyLeak(decided.verdict, envelope, secrets);
     const durationMs = Math.round(performance.now() - startedAt);
     receipts.write({
       kind: "verdict",
@@ -150,12 +154,9 @@ export function createHookRuntime(options: HookRuntimeOptions): HookRuntime {
       matched,
       durationMs,
     });
-    return verdict;
+    // A failing guard is quoted in its reason, and a server may quote its request: both go to the model.
+    return redactVerdict(verdict, redactor);
   };
-
-  /** A failing guard is quoted in its reason, and the reason goes to the model. */
-  const redactReason = (verdict: Verdict): Verdict =>
-    verdict.decision === "deny" ? { ...verdict, reason: redactor.text(verdict.reason) } : verdict;
 
   const track = (chain: Promise<unknown>) => {
     const tracked = chain.catch((error: unknown) =>
@@ -207,7 +208,7 @@ export function createHookRuntime(options: HookRuntimeOptions): HookRuntime {
       const wanted = await decide(event, envelope, { id: callId, signal });
       const verdict = downgradeVerdict(wanted, plan.downgrades);
       if (verdict !== wanted) counts.denied += 1;
-      const encoded = adapter.encodeVerdict(event, redactReason(verdict));
+      const encoded = adapter.encodeVerdict(event, redactVerdict(verdict, redactor));
       // An abandoned chain decided nothing: nobody waited for it any more. A rewrite that the provider could not read was denied.
       if (!signal.aborted && event === "PreToolUse")
         ledger.decide(envelope, encoded.code === 2 ? { decision: "deny", reason: "" } : verdict);

@@ -8,3 +8,4 @@ export {
   type ReceiptStoreOptions,
   type SqliteReceiptStore,
 } from "./open-receipt-store.ts";
+export type { RowReading } from "./row-reading.ts";

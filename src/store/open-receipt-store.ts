@@ -2,8 +2,10 @@
 // at most the one in flight.
 
 import { resolve } from "node:path";
-import { AgentHooksRefused } from "../errors.ts";
+import type { AgentHooksRefused } from "../errors.ts";
 import type { HookReceipt, HookRecord, ReceiptStore } from "../host/receipt.ts";
+import { checkPath, invalidOption, readOptions } from "../receipts/check-arguments.ts";
+import { checkLine } from "../receipts/check-receipt.ts";
 import { refuseFile } from "../receipts/own-file.ts";
 import {
   type Conditions,
@@ -14,7 +16,17 @@ import {
 } from "./filters.ts";
 import { type Database, loadDriver } from "./load-driver.ts";
 import { openDatabase, sqliteCode } from "./open-database.ts";
-import { EXECUTION_COLUMNS, fromRow, HOOK_COLUMNS, quoted, type Row, toCells } from "./rows.ts";
+import { countUnreadable, type RowReading } from "./row-reading.ts";
+import {
+  type Cell,
+  EXECUTION_COLUMNS,
+  HOOK_COLUMNS,
+  quoted,
+  type Row,
+  toCells,
+  toHook,
+  toReceipt,
+} from "./rows.ts";
 
 export interface ReceiptStoreOptions {
   /** Of the database file; a relative one is resolved against the working directory. */
@@ -33,9 +45,9 @@ export interface SqliteReceiptStore extends ReceiptStore {
   /** Adds a row to `hook_execution`. An id that is there already is an error. */
   write(receipt: HookReceipt): void;
   /** Receipts by `started_at`, then in the order in which they were written; read a few at a time, also while others are written. */
-  query(filters?: ReceiptFilters): Generator<HookReceipt, void>;
+  query(filters?: ReceiptFilters): RowReading<HookReceipt>;
   /** Registrations in the order in which they were made; a host that was started again made its own. */
-  hooks(filters?: HookFilters): Generator<HookRecord, void>;
+  hooks(filters?: HookFilters): RowReading<HookRecord>;
   /** Ids of runs and of sessions that begin with a text, at most 20 of each. */
   findIds(start: string): { runs: string[]; sessions: string[] };
   /** Waits until what was written is on the disk. A second call does nothing. */
@@ -53,20 +65,25 @@ const LONGEST_TIMEOUT_MS = 0x7fff_ffff;
  *
  * @throws AgentHooksRefused `store_unavailable`: no driver, no database, one of a newer version, locked for longer than `busyTimeoutMs`;
  *   `receipts_unwritable` (`receipts_unreadable` with `readOnly`): a symbolic link, no regular file, another user's, cannot be made;
- *   `option_invalid`. `register` and `write` throw `receipts_unwritable`.
+ *   `option_invalid`: an option, or a value of one, that cannot be used. `register` and `write` throw `receipts_unwritable`, and `option_invalid` for
+ *   what is no hook or receipt; `query`, `hooks` and `findIds` throw `option_invalid` at once, and `receipts_unreadable` while they are read.
  * @example
  * const store = await openReceiptStore({ path: "state/receipts.sqlite" });
  * for (const { hook, started_at } of store.query({ decision: "deny" })) console.log(started_at, hook);
  */
 export async function openReceiptStore(options: ReceiptStoreOptions): Promise<SqliteReceiptStore> {
-  const { busyTimeoutMs = BUSY_TIMEOUT_MS, readOnly = false } = options;
-  if (typeof options.path !== "string" || options.path === "")
-    throw optionInvalid("path", options.path, "the path of a file");
-  if (!Number.isInteger(busyTimeoutMs) || busyTimeoutMs < 0 || busyTimeoutMs > LONGEST_TIMEOUT_MS)
-    throw optionInvalid("busyTimeoutMs", busyTimeoutMs, `a whole number from 0 to ${LONGEST_TIMEOUT_MS}`);
-  const path = resolve(options.path);
+  const given = readOptions(options, { what: "options", known: ["path", "busyTimeoutMs", "readOnly"] });
+  const { busyTimeoutMs = BUSY_TIMEOUT_MS, readOnly = false } = given;
+  const path = resolve(checkPath(given.path));
+  if (!isTimeout(busyTimeoutMs))
+    throw invalidOption("busyTimeoutMs", busyTimeoutMs, `a whole number from 0 to ${LONGEST_TIMEOUT_MS}`);
+  if (typeof readOnly !== "boolean") throw invalidOption("readOnly", readOnly, "true or false");
   const database = await openDatabase(await loadDriver(), { path, busyTimeoutMs, readOnly });
   return createStore(database, path);
+}
+
+function isTimeout(value: unknown): value is number {
+  return typeof value === "number" && Number.isInteger(value) && value >= 0 && value <= LONGEST_TIMEOUT_MS;
 }
 
 function createStore(database: Database, path: string): SqliteReceiptStore {
@@ -89,24 +106,29 @@ function createStore(database: Database, path: string): SqliteReceiptStore {
   };
   return {
     path,
-    register(hook) {
+    register(given) {
+      const hook = checkLine("hook", given, path);
       guard(`hook ${JSON.stringify(hook.id)}`, () => {
         const { lastInsertRowid } = insertHook.run(...toCells(hook, HOOK_COLUMNS));
         registrations.set(registrationKey(hook.owner_id, hook.scope, hook.id), lastInsertRowid);
       });
     },
-    write(receipt) {
+    write(given) {
+      const receipt = checkLine("execution", given, path);
       guard(`receipt ${JSON.stringify(receipt.id)}`, () => {
         insertReceipt.run(...toCells(receipt, EXECUTION_COLUMNS), registrationOf(receipt));
       });
     },
     query(filters = {}) {
-      return readReceipts(database, path, readReceiptFilters(filters));
+      const conditions = readReceiptFilters(filters);
+      return countUnreadable((skip) => readReceipts(database, path, conditions, skip));
     },
     hooks(filters = {}) {
-      return readHooks(database, path, readHookFilters(filters));
+      const conditions = readHookFilters(filters);
+      return countUnreadable((skip) => readHooks(database, path, conditions, skip));
     },
     findIds(start) {
+      if (typeof start !== "string") throw invalidOption("start", start, "a string");
       return {
         runs: findIds(database, path, "run_id", start),
         sessions: findIds(database, path, "session_id", start),
@@ -139,12 +161,13 @@ function* readReceipts(
   database: Database,
   path: string,
   { where, values, limit }: Conditions,
+  skip: () => void,
 ): Generator<HookReceipt, void> {
   const columns = quoted(["position", ...EXECUTION_COLUMNS]);
   const page = (conditions: readonly string[]) => `SELECT ${columns} FROM hook_execution
     ${conditions.length === 0 ? "" : `WHERE ${conditions.join(" AND ")}`} ORDER BY started_at, position LIMIT ?`;
   let left = limit;
-  let after: [string, number] | undefined;
+  let after: [Cell, Cell] | undefined;
   while (left > 0) {
     const wanted = Math.min(left, PAGE);
     const rows = readRows(
@@ -153,21 +176,18 @@ function* readReceipts(
       after === undefined ? page(where) : page([...where, "(started_at, position) > (?, ?)"]),
       [...values, ...(after ?? []), wanted],
     );
-    for (const row of rows) yield readReceipt(row, path);
+    for (const row of rows) {
+      const receipt = toReceipt(row);
+      if (receipt === undefined) skip();
+      else {
+        left -= 1;
+        yield receipt;
+      }
+    }
     const last = rows.at(-1);
     if (last === undefined || rows.length < wanted) return;
-    after = [String(last.started_at), Number(last.position)];
-    left -= rows.length;
-  }
-}
-
-/** Somebody else may have written the row. */
-function readReceipt(row: Row, path: string): HookReceipt {
-  try {
-    return fromRow<HookReceipt>(row, EXECUTION_COLUMNS);
-  } catch (cause) {
-    const message = `hook_execution ${JSON.stringify(row.id)} has a list that is no JSON`;
-    throw refuseFile("receipts_unreadable", path, { message, hint: "repair or delete the row", cause });
+    // As they are: a blob sorts behind all texts, and its text would be found again and again.
+    after = [last.started_at ?? null, last.position ?? null];
   }
 }
 
@@ -175,6 +195,7 @@ function* readHooks(
   database: Database,
   path: string,
   { where, values, limit }: Conditions,
+  skip: () => void,
 ): Generator<HookRecord, void> {
   const columns = quoted(["registration", ...HOOK_COLUMNS]);
   const conditions = [...where, "registration > ?"].join(" AND ");
@@ -184,11 +205,17 @@ function* readHooks(
     const wanted = Math.min(left, PAGE);
     const sql = `SELECT ${columns} FROM hook WHERE ${conditions} ORDER BY registration LIMIT ?`;
     const rows = readRows(database, path, sql, [...values, after, wanted]);
-    for (const row of rows) yield fromRow<HookRecord>(row, HOOK_COLUMNS);
+    for (const row of rows) {
+      const hook = toHook(row);
+      if (hook === undefined) skip();
+      else {
+        left -= 1;
+        yield hook;
+      }
+    }
     const last = rows.at(-1);
     if (last === undefined || rows.length < wanted) return;
     after = Number(last.registration);
-    left -= rows.length;
   }
 }
 
@@ -199,12 +226,7 @@ function findIds(database: Database, path: string, column: string, start: string
   return readRows(database, path, sql, [start, `${start}\u{10ffff}`, IDS_SHOWN]).map(({ id }) => String(id));
 }
 
-function readRows(
-  database: Database,
-  path: string,
-  sql: string,
-  values: readonly (string | number)[],
-): Row[] {
+function readRows(database: Database, path: string, sql: string, values: readonly Cell[]): Row[] {
   try {
     if (!database.open) throw new Error("the store is closed");
     return database.prepare<unknown[], Row>(sql).all(...values);
@@ -228,9 +250,4 @@ function explainWrite(cause: unknown, path: string, what: string): AgentHooksRef
   if (code.startsWith("SQLITE_BUSY"))
     return refuse("another program holds the database", "raise busyTimeoutMs, or find out who holds it");
   return refuse("the database refused", "hooks are decided regardless; this receipt is lost");
-}
-
-function optionInvalid(path: string, value: unknown, hint: string): AgentHooksRefused {
-  const message = `${JSON.stringify(value) ?? String(value)} cannot be used (${typeof value})`;
-  return new AgentHooksRefused([{ code: "option_invalid", path, message, hint }]);
 }

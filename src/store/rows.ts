@@ -1,8 +1,12 @@
-// What a receipt and a hook look like as rows of the tables, there and back. Pure.
+// What a receipt and a hook look like as rows of the tables, there and back. A row may be somebody else's: one that is no receipt is told as
+// none, never thrown. Pure.
 
+import { type JsonlLine, parseHostLine } from "../host/parse-line.ts";
 import type { HookReceipt, HookRecord } from "../host/receipt.ts";
+import type { JsonObject } from "../json.ts";
 
-export type Cell = string | number | null;
+/** Somebody else may have written a blob. */
+export type Cell = string | number | null | Uint8Array;
 export type Row = Readonly<Record<string, Cell>>;
 
 export const HOOK_COLUMNS = [
@@ -58,15 +62,40 @@ export function toCells<T extends object>(record: T, columns: readonly (keyof T)
   });
 }
 
+/** Undefined when the row is no receipt. */
+export function toReceipt(row: Row): HookReceipt | undefined {
+  return readRow<HookReceipt>("execution", row, EXECUTION_COLUMNS);
+}
+
+/** Undefined when the row is no registration. */
+export function toHook(row: Row): HookRecord | undefined {
+  return readRow<HookRecord>("hook", row, HOOK_COLUMNS);
+}
+
 /** Without the fields that are null: a field that was not given stays away. */
-export function fromRow<T>(row: Row, columns: readonly (keyof T & string)[]): T {
-  const fields = columns.flatMap((column): [string, unknown][] => {
+function readRow<T extends HookReceipt | HookRecord>(
+  kind: JsonlLine["kind"],
+  row: Row,
+  columns: readonly (keyof T & string)[],
+): T | undefined {
+  const fields: Record<string, unknown> = {};
+  for (const column of columns) {
     const cell = row[column] ?? null;
-    if (cell === null) return [];
-    if (column === "background") return [[column, cell !== 0]];
-    return [[column, LISTS.includes(column) ? JSON.parse(String(cell)) : cell]];
-  });
-  return Object.fromEntries(fields) as T;
+    if (cell !== null) fields[column] = readCell(column, cell);
+  }
+  if (parseHostLine({ ...fields, kind } as JsonObject) === undefined) return undefined;
+  return fields as unknown as T;
+}
+
+/** What cannot be read stays as it is, and then is of the wrong type. */
+function readCell(column: string, cell: Exclude<Cell, null>): unknown {
+  if (column === "background") return cell === 0 || cell === 1 ? cell === 1 : cell;
+  if (!LISTS.includes(column) || typeof cell !== "string") return cell;
+  try {
+    return JSON.parse(cell);
+  } catch {
+    return cell;
+  }
 }
 
 /** `"id", "seq", …` */

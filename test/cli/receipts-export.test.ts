@@ -2,14 +2,22 @@
 
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { createWriteStream, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import {
+  createWriteStream,
+  linkSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { basename, join } from "node:path";
 import Driver from "better-sqlite3";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { toCell } from "../../src/cli/receipts/csv.ts";
 import { createJsonlStore, readJsonlStore } from "../../src/index.ts";
 import { collect, hook, receipt } from "../store/support.ts";
-import { at, type Desk, HOST_LINES, MAIN, makeDesk, RUN } from "./receipts-support.ts";
+import { at, type Desk, HOST_LINES, idsOf, MAIN, makeDesk, RUN } from "./receipts-support.ts";
 
 let desk: Desk;
 beforeEach(async () => {
@@ -107,15 +115,95 @@ describe("export", () => {
     expect(readFileSync(join(desk.path, "target"), "utf8")).toBe("precious");
   });
 
-  test("that fails on its way leaves no file", async () => {
+  describe("does not replace its own source, with or without --force:", () => {
+    const beside = (name: string) => (from: string) => `${from}${name}`;
+    const linked = (make: typeof symlinkSync | typeof linkSync) => (from: string) => {
+      const out = join(desk.path, "another-name");
+      make(from, out);
+      return out;
+    };
+    const cases: [string, "jsonl" | "sqlite", (from: string) => string][] = [
+      ["a file of lines", "jsonl", beside("")],
+      ["a store", "sqlite", beside("")],
+      ["a path with detours", "jsonl", (from) => join(from, "..", ".", "sub", "..", "host.jsonl")],
+      ["a symbolic link to it", "jsonl", linked(symlinkSync)],
+      ["a hard link to it", "jsonl", linked(linkSync)],
+      [
+        "a folder that is a link",
+        "sqlite",
+        (from) => {
+          symlinkSync(desk.path, join(desk.path, "folder"));
+          return join(desk.path, "folder", basename(from));
+        },
+      ],
+      ["a store's -wal", "sqlite", beside("-wal")],
+      ["a store's -shm", "sqlite", beside("-shm")],
+      ["a store's -journal", "sqlite", beside("-journal")],
+    ];
+    test.each(cases)("%s", async (_, of, choose) => {
+      const from = await desk.writeHost(of);
+      const before = readFileSync(from);
+      const out = choose(from);
+      for (const force of [[], ["--force"]])
+        expect(await desk.bridle("export", "--from", from, "--out", out, ...force)).toMatchObject({
+          code: 78,
+          stdout: "",
+          stderr: expect.stringMatching(/option_invalid --out .*: is the source itself/),
+        });
+      expect(readFileSync(from)).toEqual(before);
+    });
+
+    test("a file of a folder that is read, or a new one that would be read with it", async () => {
+      const file = desk.writeRun(RUN, { session: "s1" });
+      const before = readFileSync(file);
+      const link = join(desk.path, "link");
+      symlinkSync(desk.runs, link);
+      for (const from of [[], ["--from", desk.runs], ["--from", link]])
+        for (const [out, word] of [
+          [file, "is the source itself"],
+          [join(link, basename(file)), "is the source itself"],
+          [join(desk.runs, "new.jsonl"), "would be read with it"],
+          [join(link, "new.jsonl"), "would be read with it"],
+        ] as const)
+          expect(await desk.bridle("export", ...from, "--out", out, "--force")).toMatchObject({
+            code: 78,
+            stderr: expect.stringContaining(word),
+          });
+      expect([readFileSync(file), readdirSync(desk.runs)]).toEqual([before, [basename(file)]]);
+      const csv = join(desk.runs, "out.csv");
+      expect((await desk.bridle("export", "--format", "csv", "--out", csv)).code).toBe(0);
+    });
+  });
+
+  test("of a store passes over a row that cannot be read, says so and exits with 1", async () => {
     const path = await desk.writeHost("sqlite");
     const database = new Driver(path);
-    database.exec("UPDATE hook_execution SET notes = 'x' WHERE id = 'h3'");
+    database.exec("UPDATE hook_execution SET notes = 'x' WHERE id = 'h2'; UPDATE hook SET priority = 'x'");
     database.close();
+    const problems = ["hook", "hook_execution"].map((of) => `${path}: 1 row(s) of ${of} could not be read`);
+    const told = { code: 1, stderr: problems.map((one) => `bridle: ${one}\n`).join("") };
+    const exported = await desk.bridle("export", "--from", path);
+    expect([exported, idsOf(exported.stdout)]).toMatchObject([told, ["h1", "h3"]]);
     const out = join(desk.path, "out");
-    expect(await desk.bridle("export", "--from", path, "--out", out)).toMatchObject({
+    const { stdout, ...written } = await desk.bridle("export", "--from", path, "--out", out, "--json");
+    expect([written, JSON.parse(stdout)]).toEqual([
+      told,
+      { type: "exported", path: out, lines: 2, problems },
+    ]);
+    const listed = await desk.bridle("list", "--from", path, "--json");
+    expect([listed.code, JSON.parse(listed.stdout).problems]).toEqual([1, problems]);
+    const shown = await desk.bridle("show", "session-1", "--from", path);
+    expect(shown).toMatchObject({ code: 1, stderr: `bridle: ${problems[1]}\n` });
+  });
+
+  test("that fails on its way leaves no file", async () => {
+    const link = join(desk.path, "link.jsonl");
+    await desk.writeHost("jsonl");
+    symlinkSync(desk.host, link);
+    const out = join(desk.path, "out");
+    expect(await desk.bridle("export", "--from", link, "--out", out)).toMatchObject({
       code: 78,
-      stderr: expect.stringContaining('"h3"'),
+      stderr: expect.stringContaining("is a symbolic link"),
     });
     expect(readdirSync(desk.path).filter((name) => name.includes("out"))).toEqual([]);
   });

@@ -63,7 +63,7 @@ test("explain shows tier, source, place and trust of each entry, those left out 
   });
   const { stdout } = await compiled("explain");
   expect(stdout).toContain(
-    `PreToolUse[0].hooks[0]  ${world.project}/g.sh (+0)\n      project, ${file}:4, needs no trust`,
+    `PreToolUse[0].hooks[0]  *  ${world.project}/g.sh (+0)\n      60000 ms, on_failure closed\n      project, ${file}:4, needs no trust`,
   );
   expect(stdout).toContain(
     `PostToolUse[0].hooks[0]  left out\n      imported (imported:claude), ${file}:9, NOT TRUSTED`,

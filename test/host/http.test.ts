@@ -86,6 +86,17 @@ test("what it says of its credential reaches no model", async () => {
   });
 });
 
+test("a rewrite that holds its credential is denied, as it is in a run", async () => {
+  const specific = { hookEventName: "PreToolUse", updatedInput: { command: "curl -H very-secret-word" } };
+  answer = { status: 200, body: JSON.stringify({ hookSpecificOutput: specific }) };
+  const { host } = play({ hooks: await compile(), env });
+  const ran = echo(host);
+  const outcome = await host.tools.invoke("Echo", { command: "rm x" });
+  expect(outcome).toMatchObject({ status: "denied", stage: "PreToolUse" });
+  expect(JSON.stringify(outcome)).not.toContain("very-secret-word");
+  expect(ran).toEqual([]);
+});
+
 test("a call that where does not want makes no request and leaves no receipt", async () => {
   const { host, receipts } = play({ hooks: await compile(), env });
   const ran = echo(host);

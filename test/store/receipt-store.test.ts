@@ -17,6 +17,11 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { openReceiptStore, type ReceiptFilters, type SqliteReceiptStore } from "../../src/store/index.ts";
 import { DIST, fullReceipt, hook, issueOf, makeFolder, receipt, startWriter } from "./support.ts";
 
+const fail = () => {
+  throw new TypeError("raw");
+};
+const throwing = (name: string) => Object.defineProperty({}, name, { get: fail, enumerable: true });
+
 let folder: Awaited<ReturnType<typeof makeFolder>>;
 let path: string;
 const opened: SqliteReceiptStore[] = [];
@@ -173,17 +178,60 @@ describe("query", () => {
   });
 
   test.each([
-    [{ sesion_id: "x" }, "sesion_id", "is not a filter"],
+    [{ sesion_id: "x" }, "sesion_id", "is not known in filters"],
     [{ owner_id: 7 }, "owner_id", "7"],
     [{ since: "yesterday" }, "since", '"yesterday"'],
     [{ limit: 0 }, "limit", "0"],
     [{ limit: 1.5 }, "limit", "1.5"],
+    [{ limit: "5" }, "limit", '"5" (string)'],
+    [{ limit: null }, "limit", "null"],
+    [{ decision: "nope" }, "decision", '"nope"'],
+    [{ status: "denied" }, "status", '"denied"'],
+    [{ event: "PreTool" }, "event", '"PreTool"'],
+    [{ since: "2026-02-30" }, "since", '"2026-02-30"'],
+    [{ until: "2026-04-31T10:00:00Z" }, "until", '"2026-04-31'],
+    [{ since: "2026-07-01T24:00:00Z" }, "since", '"2026-07-01T24'],
+    [{ since: "07/01/2026" }, "since", '"07/01/2026"'],
+    [{ since: 1_782_900_000_000 }, "since", "(number)"],
+    [{ since: new Date("never") }, "since", "(object)"],
+    [{ since: new Date(8.64e15) }, "since", "275760"],
+    [{ since: "0000-01-01T00:00:00+14:00" }, "since", "+14:00"],
+    [5, "filters", "5 (number)"],
+    ["deny", "filters", '"deny" (string)'],
+    [null, "filters", "null"],
+    [[], "filters", "[] (list)"],
+    [new Map([["decision", "deny"]]), "filters", "(object)"],
+    [new Date(0), "filters", "(object)"],
+    [() => {}, "filters", "(function)"],
   ])("%j is refused at once, naming the value", async (filters, name, value) => {
     expect(await issueOf(() => store.query(filters as ReceiptFilters))).toMatchObject({
       code: "option_invalid",
       path: name,
       message: expect.stringContaining(value),
     });
+  });
+
+  test("filters that throw when they are read are refused, not thrown on", async () => {
+    for (const [filters, name, word] of [
+      [{ since: Object.create(Date.prototype) }, "since", "(object)"],
+      [throwing("decision"), "filters", "throws"],
+      [new Proxy({}, { ownKeys: fail }), "filters", "throws"],
+    ] as [object, string, string][])
+      for (const use of [() => store.query(filters), () => store.hooks(filters)])
+        expect(await issueOf(use)).toMatchObject({
+          code: "option_invalid",
+          path: name,
+          message: expect.stringMatching(name === "since" ? /./ : word),
+        });
+  });
+
+  test("a time without a zone is UTC", () => {
+    expect([...store.query({ since: "2026-07-01T10:00:02" })].map(({ id }) => id)).toEqual(["d", "late"]);
+    expect([...store.query({ until: "2026-07-01" })]).toEqual([]);
+  });
+
+  test("a date of a leap year is one", () => {
+    expect([...store.query({ until: "2024-02-29" })]).toEqual([]);
   });
 
   test("reads on while receipts are written, past any number of the same moment", async () => {
@@ -216,13 +264,40 @@ describe("query", () => {
     },
   );
 
-  test("a list that somebody broke is told with its receipt", async () => {
-    look((database) => database.exec("UPDATE hook_execution SET notes = 'x' WHERE id = 'c'"));
-    expect(await issueOf(() => [...store.query()])).toMatchObject({
-      code: "receipts_unreadable",
-      message: expect.stringContaining('"c"'),
-    });
+  test.each([
+    ["a list that is no JSON", "notes = 'x'"],
+    ["a list of what are no strings", "notes = '[1]'"],
+    ["a text that is a blob", "owner_id = x'00'"],
+    ["a time that is a blob", "started_at = x'00'"],
+    ["a number that is a text", "seq = 'first'"],
+    ["a background that is neither", "background = 2"],
+  ])("%s costs its row alone, and is counted", (_, change) => {
+    look((database) => database.exec(`UPDATE hook_execution SET ${change} WHERE id = 'c'`));
+    for (const [limit, ids] of [
+      [undefined, ["b", "d", "late"]],
+      [2, ["b", "d"]],
+    ] as const) {
+      const rows = store.query(limit === undefined ? {} : { limit });
+      expect([rows.unreadable, [...rows].map(({ id }) => id)]).toEqual([0, ids]);
+      expect(rows.unreadable).toBeLessThanOrEqual(1);
+      if (limit === undefined) expect(rows.unreadable).toBe(1);
+    }
   });
+
+  test("any number of unreadable rows is passed over once", () => {
+    for (let n = 0; n < 600; n += 1) store.write(receipt({ id: `n${n}`, run_id: "many" }));
+    look((database) => database.exec("UPDATE hook_execution SET started_at = x'00' WHERE run_id = 'many'"));
+    const rows = store.query();
+    expect([[...rows].length, rows.unreadable]).toEqual([4, 600]);
+  });
+});
+
+test("a registration that somebody broke costs its row alone, and is counted", async () => {
+  const store = await open();
+  for (const id of ["a", "b", "c"]) store.register(hook({ id }));
+  look((database) => database.exec("UPDATE hook SET priority = 'high' WHERE id = 'b'"));
+  const rows = store.hooks();
+  expect([[...rows].map(({ id }) => id), rows.unreadable]).toEqual([["a", "c"], 1]);
 });
 
 test("hooks are found by their filters", async () => {
@@ -336,14 +411,49 @@ describe("refused is", () => {
   });
 
   test.each([
-    [{ path: "" }, "path"],
-    [{ path: "x", busyTimeoutMs: -1 }, "busyTimeoutMs"],
-    [{ path: "x", busyTimeoutMs: 0.5 }, "busyTimeoutMs"],
-    [{ path: "x", busyTimeoutMs: 2 ** 31 }, "busyTimeoutMs"],
-  ])("%j", async (options, name) => {
-    expect(await issueOf(() => openReceiptStore(options))).toMatchObject({
+    [{ path: "" }, "path", '""'],
+    [{ path: "x", busyTimeoutMs: -1 }, "busyTimeoutMs", "-1"],
+    [{ path: "x", busyTimeoutMs: 0.5 }, "busyTimeoutMs", "0.5"],
+    [{ path: "x", busyTimeoutMs: 2 ** 31 }, "busyTimeoutMs", "2147483648"],
+    [{ path: "x", busyTimeoutMs: "5" }, "busyTimeoutMs", '"5" (string)'],
+    [{ path: "x", readOnly: "yes" }, "readOnly", '"yes"'],
+    [{ path: "x", readOnly: null }, "readOnly", "null"],
+    [{ path: "x", readonly: true }, "readonly", '"readonly"'],
+    [{ path: 5 }, "path", "5 (number)"],
+    [{ path: new URL("file:///x") }, "path", "(object)"],
+    [{ path: "a\0b" }, "path", "a"],
+    [{}, "path", "undefined"],
+    [undefined, "options", "undefined"],
+    [null, "options", "null"],
+    ["x", "options", '"x"'],
+    [["x"], "options", "(list)"],
+  ])("%j", async (options, name, value) => {
+    expect(await issueOf(() => openReceiptStore(options as never))).toMatchObject({
       code: "option_invalid",
       path: name,
+      message: expect.stringContaining(value),
+    });
+  });
+
+  test("options that throw when they are read", async () => {
+    expect(await issueOf(() => openReceiptStore(throwing("path") as never))).toMatchObject({
+      code: "option_invalid",
+      path: "options",
+      message: expect.stringContaining("throws"),
+    });
+  });
+
+  test("an option in another spelling, with the name that was meant", async () => {
+    expect(await issueOf(() => openReceiptStore({ path, readonly: true } as never))).toMatchObject({
+      hint: "did you mean readOnly?",
+    });
+  });
+
+  test("an id to find that is no text", async () => {
+    const store = await open();
+    expect(await issueOf(() => store.findIds(5 as never))).toMatchObject({
+      code: "option_invalid",
+      path: "start",
     });
   });
 

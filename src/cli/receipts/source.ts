@@ -4,7 +4,7 @@ import { constants, type Stats } from "node:fs";
 import { lstat, open, readdir, stat } from "node:fs/promises";
 import { basename, join, resolve } from "node:path";
 import { AgentHooksRefused, formatIssue, readReceipts, receiptsDirectory } from "../../index.ts";
-import type { SqliteReceiptStore } from "../../store/index.ts";
+import type { RowReading, SqliteReceiptStore } from "../../store/index.ts";
 import { createEntryReader, type Entry, readHostLine } from "./entry.ts";
 import type { Filters } from "./filters.ts";
 
@@ -14,6 +14,10 @@ export type FoundIds = Map<string, Set<string>>;
 export interface Source {
   /** As a person would name it. */
   readonly name: string;
+  /** Absolute. All that is read, and what belongs to it, whether it is there or not: nothing of it may be written over. */
+  readonly files: readonly string[];
+  /** The folder whose `.jsonl` files are read. */
+  readonly folder?: string;
   /** What could not be read so far, a line each. */
   readonly problems: readonly string[];
   /** A source that can uses the filters to read less; entries that are not meant may come all the same. */
@@ -26,6 +30,8 @@ export interface Source {
 }
 
 const SQLITE_HEAD = "SQLite format 3\0";
+/** SQLite's own files beside a database: receipts are in them too. */
+const COMPANIONS = ["-wal", "-shm", "-journal"];
 /** Ids that are kept to be shown. */
 const MOST_IDS = 20;
 
@@ -66,6 +72,8 @@ function createFileSource(name: string, files: readonly string[]): Source {
 
   return {
     name,
+    files,
+    ...(isOneFile ? {} : { folder: name }),
     get problems() {
       return [...problems.values()];
     },
@@ -100,18 +108,30 @@ async function openStoreSource(path: string): Promise<Source> {
   // Only here: whoever has no SQLite store needs no driver.
   const { openReceiptStore } = await import("../../store/index.ts");
   const store = await openReceiptStore({ path, readOnly: true });
+  const passed = { hook: 0, hook_execution: 0 };
+  /** Also when the reader goes away in the middle. */
+  function* counted<T>(rows: RowReading<T>, table: keyof typeof passed): Generator<T, void> {
+    try {
+      yield* rows;
+    } finally {
+      passed[table] += rows.unreadable;
+    }
+  }
   return {
     name: path,
-    problems: [],
+    files: [path, ...COMPANIONS.map((ending) => `${path}${ending}`)],
+    get problems() {
+      return Object.entries(passed)
+        .filter(([, count]) => count > 0)
+        .map(([table, count]) => `${path}: ${count} row(s) of ${table} could not be read`);
+    },
     async *entries({ event, hook, decision, status, tool, session, owner, since, until }) {
       const shared = {
         ...(event === undefined ? {} : { event }),
         ...(owner === undefined ? {} : { owner_id: owner }),
       };
-      for (const line of store.hooks({
-        ...shared,
-        ...(hook === undefined ? {} : { id: hook }),
-      } as HookFilters))
+      const registered = { ...shared, ...(hook === undefined ? {} : { id: hook }) } as HookFilters;
+      for (const line of counted(store.hooks(registered), "hook"))
         yield readHostLine({ kind: "hook", ...line });
       const filters = {
         ...shared,
@@ -123,11 +143,13 @@ async function openStoreSource(path: string): Promise<Source> {
         ...(since === undefined ? {} : { since }),
         ...(until === undefined ? {} : { until }),
       } as ReceiptFilters;
-      for (const line of store.query(filters)) yield readHostLine({ kind: "execution", ...line });
+      for (const line of counted(store.query(filters), "hook_execution"))
+        yield readHostLine({ kind: "execution", ...line });
     },
     async *entriesOf(id) {
-      for (const line of store.query({ run_id: id })) yield readHostLine({ kind: "execution", ...line });
-      for (const line of store.query({ session_id: id }))
+      for (const line of counted(store.query({ run_id: id }), "hook_execution"))
+        yield readHostLine({ kind: "execution", ...line });
+      for (const line of counted(store.query({ session_id: id }), "hook_execution"))
         if (line.run_id !== id) yield readHostLine({ kind: "execution", ...line });
     },
     async findIds(start) {
