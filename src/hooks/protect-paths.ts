@@ -153,12 +153,13 @@ function isFolder(path: string): boolean {
 /** What an unquoted `*` stands for, and the text itself. */
 function expandGlob(field: string, cwd: string): string[] {
   if (!field.includes(GLOB)) return [field];
-  const pattern = field
-    .split(GLOB)
-    .map((part) => fastGlob.escapePath(part))
-    .join("*")
-    .replaceAll(/\*{2,}/g, "*");
   try {
+    // What stands before, between and behind the marks is itself; `escapePath` takes no empty text.
+    const pattern = field
+      .split(GLOB)
+      .map((part) => (part === "" ? "" : fastGlob.escapePath(part)))
+      .join("*")
+      .replaceAll(/\*{2,}/g, "*");
     const found = fastGlob.sync(pattern, {
       cwd,
       dot: false,

@@ -189,9 +189,35 @@ describe("a shell command that does not is let through", () => {
     "find . -name '*.ts'",
     "npm test > out.txt 2>&1",
     "mkdir -p build/x",
+    "rm *.tmp",
+    "rm -f src/*.js",
+    "rm a*b",
     'rm "$file"',
     "python3 -c \"print('hello')\"",
   ])("%s", async (command) => expect(await shell(command)).toBe("none"));
+});
+
+it("whatever the command line, the hook answers and never throws", () => {
+  const piece = fc.oneof(
+    fc.string({ maxLength: 8 }),
+    fc.constantFrom(
+      ..."* ? [a]* *.tmp a* ** {a,b}* $X* .e* [ ] ( ) ' \" \\ ~ ~/ / // .. ./ - -- -t -o= > >> < <<< | ; && \0 \n rm cp mv tee sed -i git checkout find -delete -exec curl -O wget -P tar -cf xargs cd sudo -u".split(
+        " ",
+      ),
+    ),
+    fc.constantFrom(".env", "secrets/k", "*.ts", "{}", "\\;", "s/a/b/w x", "@.env", "of=.env"),
+  );
+  const hooks = (["write", "all"] as const).map((mode) => protectPaths(GLOBS, { mode }));
+  const { signal } = new AbortController();
+  fc.assert(
+    fc.property(fc.array(piece, { maxLength: 8 }), fc.constantFrom("", " "), (pieces, between) => {
+      for (const { handler } of hooks) {
+        const text = pieces.join(between);
+        handler({ ...shellCall(text), hook_event_name: "PreToolUse", cwd } as never, { signal });
+      }
+    }),
+    { numRuns: 1_000 },
+  );
 });
 
 describe("mode all", () => {
