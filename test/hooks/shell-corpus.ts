@@ -1,10 +1,13 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: the text of shell commands
 // Command lines and what must become of them. Judged in /home/dev/project, whose README.md, package.json and src/index.ts hold something.
 
+import { WRAPPED_DESTRUCTIVE, WRAPPED_HARMLESS } from "./shell-corpus-wrappers.ts";
+
 export const PLACE = { cwd: "/home/dev/project", home: "/home/dev" };
 export const FULL_FILES = ["README.md", "package.json", "src/index.ts"].map((name) => `${PLACE.cwd}/${name}`);
 
 export const HARMLESS: readonly string[] = [
+  ...WRAPPED_HARMLESS,
   "cd build || exit 1; rm -rf *",
   "set -euo pipefail\ncd build\nrm -rf *",
   "rm -f $(find . -name '*.o')",
@@ -266,6 +269,7 @@ export const HARMLESS: readonly string[] = [
 ];
 
 export const DESTRUCTIVE: readonly string[] = [
+  ...WRAPPED_DESTRUCTIVE,
   "cd build || true; rm -rf *",
   "echo 'open",
   "ls && (echo",

@@ -24,8 +24,9 @@ import {
   readAssignment,
   type Scope,
 } from "./scope.ts";
+import { readShellArguments, readsShellInput, SHELLS } from "./shell-arguments.ts";
 import type { Place } from "./targets.ts";
-import { SHELLS, unwrap, withoutShellValues } from "./unwrap.ts";
+import { unwrap } from "./unwrap.ts";
 
 /** Longest text that is read, in UTF-16 units. */
 export const SHELL_TEXT_MAX = 1024 * 1024;
@@ -192,6 +193,11 @@ function readCommand(node: Command, scope: Scope, reader: Reader): void {
   }
   for (const reading of readings(node.name, names)) {
     const [program, ...more] = splitFields(reading);
+    if (/^-./.test(program ?? "")) {
+      // No program is named so: these are options of the keyword `time`.
+      run(["time", program as string, ...more, ...args], { redirections, substitutions }, own, reader);
+      continue;
+    }
     if (program === undefined) {
       const [first, ...rest] = args; // an empty expansion: the next word is the command
       if (first !== undefined) run([first, ...rest], { redirections, substitutions }, own, reader);
@@ -237,22 +243,21 @@ function run(
       reader.directories = before;
     }
   }
-  const isSource =
-    (name === "source" || name === ".") && /^(?:\/dev\/stdin|-|\/dev\/fd\/0)$/.test(args[0] ?? "");
-  const piped = isSource || (SHELLS.has(name) && readsScript(args)) ? textOf(command.input) : undefined;
-  if (piped !== undefined)
-    readText(toScript(piped), { ...deeper, via: [...scope.via, name], input: NOTHING }, reader);
-  if (name === "at" || name === "batch") {
-    const text = textOf(command.input);
-    if (text !== undefined)
-      readText(toScript(text), { ...deeper, via: [...scope.via, name], input: NOTHING }, reader);
-  }
+  for (const text of scriptsOf(command))
+    readText(toScript(text), { ...deeper, via: [...scope.via, name], input: NOTHING }, reader);
 }
 
-/** No file is named, so the shell reads its script from its input. */
-export function readsScript(args: readonly string[]): boolean {
-  const first = withoutShellValues(args).find((arg) => !/^[-+][a-zA-Z]+$|^--\w/.test(arg));
-  return first === undefined || first === "-" || first === "/dev/stdin" || args.includes("-s");
+/** Texts that a shell reads from its input, or from `<(…)` in place of a file. */
+function scriptsOf({ name, args, input, substitutions }: ShellCommand): string[] {
+  if (readsShellInput({ name, args }) || name === "at" || name === "batch")
+    return [textOf(input)].filter((text) => text !== undefined);
+  const file = SHELLS.has(name)
+    ? readShellArguments(args).operands[0]
+    : name === "source" || name === "."
+      ? args[0]
+      : undefined;
+  if (file !== OPEN) return [];
+  return substitutions.map(printedBy).filter((text) => text !== undefined);
 }
 
 function textOf({ text, from }: CommandInput): string | undefined {

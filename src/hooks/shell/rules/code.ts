@@ -4,9 +4,9 @@
 import { optionsOf, type ShellCommand } from "../command.ts";
 import { isOpen, OPEN, showField } from "../fields.ts";
 import { printedBy } from "../output.ts";
-import { readsScript } from "../read-shell.ts";
+import { readsShellInput, SHELLS } from "../shell-arguments.ts";
 import { breadthOf } from "../targets.ts";
-import { SHELLS, unwrap } from "../unwrap.ts";
+import { unwrap } from "../unwrap.ts";
 import { describeManagementTask } from "./databases.ts";
 import { CANNOT_BE_READ, type Facts, quote, type Rule } from "./rule.ts";
 
@@ -26,7 +26,9 @@ export const codeSource: Rule = (command) => {
   const isShell = SHELLS.has(name);
   const isInterpreter = INTERPRETERS.test(name);
   const isSource = name === "source" || name === ".";
+  const isFed = readsShellInput(command);
   if (
+    !isFed &&
     !isShell &&
     !isInterpreter &&
     !isSource &&
@@ -43,9 +45,7 @@ export const codeSource: Rule = (command) => {
     isShell ||
     (isInterpreter && inlineCode(command) !== undefined);
   if (isCode && substitutions.some((one) => DOWNLOADERS.test(one.name))) return FROM_NET;
-  const readsInput = isShell
-    ? readsScript(args) && unwrap(command).length === 0
-    : isInterpreter && readsProgram(args);
+  const readsInput = isFed || (isInterpreter && readsProgram(args));
   if (readsInput && input.text === undefined && input.from.length > 0) {
     if (input.from.some((one) => DOWNLOADERS.test(one.name))) return FROM_NET;
     const last = input.from.at(-1);
