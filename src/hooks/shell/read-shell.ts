@@ -12,12 +12,14 @@ import {
   type SyntaxNode,
 } from "unbash";
 import type { CommandInput, Redirection, ShellCommand, ShellReading } from "./command.ts";
-import { expandWord, isOpen, OPEN, readings, splitFields, toScript } from "./fields.ts";
+import { expandWord, isWhollyOpen, OPEN, readings, splitFields, toScript } from "./fields.ts";
 import { callsItself } from "./fork-bomb.ts";
 import { printedBy } from "./output.ts";
 import {
   assign,
+  assignByBuiltin,
   changeDirectory,
+  markForeign,
   NOTHING,
   namesOf,
   type Reader,
@@ -139,7 +141,9 @@ function readNode(node: SyntaxNode, scope: Scope, reader: Reader): void {
     }
     case "For":
     case "Select": {
-      const values = node.wordlist?.flatMap((word) => expandWord(word, namesOf(scope, reader))) ?? [OPEN];
+      const values = node.wordlist?.flatMap((word) =>
+        markForeign(word, expandWord(word, namesOf(scope, reader))),
+      ) ?? [OPEN];
       for (const word of node.wordlist ?? []) readSubstitutions(word, scope, reader);
       assign(node.name.value, values, reader);
       readNode(node.body, scope, reader);
@@ -182,7 +186,9 @@ function readCommand(node: Command, scope: Scope, reader: Reader): void {
       ? readings(value, names).map((reading) => `${arg.name}=${reading}`)
       : [arg.text];
   });
-  const own = { ...scope, input: input ?? scope.input };
+  const isFed = redirections.some(({ operator, targets }) => operator === "<" && targets.includes(OPEN));
+  const fed = isFed && substitutions.length > 0 ? { from: substitutions } : undefined; // `< <(x)`
+  const own = { ...scope, input: input ?? fed ?? scope.input };
   if (node.name === undefined) {
     if (redirections.length > 0) emit({ name: "", args: [], redirections, substitutions }, own, reader);
     return;
@@ -228,12 +234,11 @@ function run(
   }
   if (name === "cd" || name === "pushd") changeDirectory(args, reader);
   if (name === "set" && args.some((arg) => /^-[a-z]*e/.test(arg))) reader.endsOnFailure = true;
-  if (name === "read" || name === "mapfile" || name === "readarray")
-    for (const arg of args) if (/^[A-Za-z_]\w*$/.test(arg)) assign(arg, [OPEN], reader);
+  assignByBuiltin(name, args, textOf(command.input), reader);
   for (const inner of unwrap(command)) {
     const via = [...scope.via, inner.via];
     if ("script" in inner) {
-      if (isOpen(inner.script) && inner.script.replaceAll(OPEN, "").trim() === "") continue; // its own rule judges it
+      if (isWhollyOpen(inner.script)) continue; // its own rule judges it
       readText(toScript(inner.script), { ...deeper, via, parameters: inner.parameters }, reader);
     } else {
       const before = reader.directories;

@@ -39,6 +39,10 @@ export function breadthOf(field: string, directories: readonly string[], place: 
   return named ? "narrow" : "open";
 }
 
+/** A folder that any program may empty. */
+export const isScratch = (path: string): boolean =>
+  /^\/(?:private\/)?(?:tmp|var\/tmp|dev\/shm)\/*$/.test(path);
+
 /** Where it is not known where one stands, `.`, `..` and `*` are all there is. */
 function isWholeDirectory(path: string): boolean {
   return path.split("/").every((part) => /^[.\ue001]*$/.test(part));
