@@ -156,9 +156,9 @@ function judgeTouched(
   const bare = field.replaceAll(FOREIGN, "");
   const filled = bare.replaceAll(OPEN, "…");
   // `.e$X`: what is there and begins so is meant, perhaps.
-  const begun = /^[^\ue000]*[^\ue000/][^/\ue000]*\ue000[^/]*$/.test(bare)
-    ? [bare.replaceAll(OPEN, GLOB)]
-    : [];
+  const last = bare.slice(bare.lastIndexOf("/") + 1);
+  const isBegun = isOpen(last) && !last.startsWith(OPEN) && !isOpen(bare.slice(0, -last.length));
+  const begun = isBegun ? [bare.replaceAll(OPEN, GLOB)] : [];
   for (const path of [filled, ...begun].flatMap((one) => expandGlob(one, directory))) {
     const below = names === undefined ? [path] : filesNamed(names, resolve(directory, path));
     for (const one of below) {
@@ -173,8 +173,10 @@ function judgeTouched(
 function filesNamed(names: readonly string[], folder: string): string[] {
   const own = names.map((name) => `${folder}/${showField(name)}`);
   try {
-    const patterns = names.map((name) => `**/${showField(name)}`);
-    return [...own, ...fastGlob.sync(patterns, { ...LISTING, cwd: folder, absolute: true, dot: true })];
+    // Braces and the like are themselves for find.
+    const patterns = names.map((name) => `**/${showField(name).replaceAll(/[{}()!+@|$^]/g, "\\$&")}`);
+    const options = { ...LISTING, cwd: folder, absolute: true, dot: true, deep: 5 };
+    return [...own, ...fastGlob.sync(patterns, { ...options, ignore: ["**/node_modules/**"] })];
   } catch {
     return own; // no folder, or no pattern that can be listed
   }

@@ -242,6 +242,20 @@ it("whatever the command line, the hook answers and never throws", () => {
   );
 });
 
+it.each([
+  ["blanks", `apply_patch '--- a${" ".repeat(300_000)}"x'`],
+  ["empty lines", `apply_patch <<'E'\n${"\n".repeat(300_000)}E`],
+  ["braces", `find . -name '${"{a,b}".repeat(40)}' -delete`],
+  ["letters", `rm ${"a".repeat(500_000)}`],
+  ["open words", `rm ${"a$X".repeat(20_000)}`],
+  ["stars", `rm ${"*a".repeat(2_000)}`],
+  ["groups", `find . ${"\\( ".repeat(20_000)}`],
+  ["commands of find", `find . ${"-exec ls \\; ".repeat(4_000)}`],
+  ["options", `env ${"-i ".repeat(100_000)}ls`],
+])("a text of many %s is answered", async (_name, text) => {
+  expect(await shell(text)).toBeTypeOf("string");
+});
+
 describe("mode all", () => {
   it.each([
     "cat .env",

@@ -15,6 +15,9 @@ const ONE_VALUE =
   /^-(?:i?name|i?path|i?wholename|i?regex|i?lname|newer\w*|anewer|cnewer|[acm]time|[acm]min|size|user|group|uid|gid|inum|links|samefile|perm|type|xtype|fstype|used|maxdepth|mindepth|regextype|printf|fprint0?|fls|context|files0-from)$/;
 const PRINTS = /^-(?:print0?|printf|ls|fls|fprint0?|fprintf)$/;
 
+/** Groups in groups that are followed. */
+const DEPTH_MAX = 100;
+
 /** `isRemover`: of the words of a command, whether it removes what it is given. */
 export function readFind(
   args: readonly string[],
@@ -34,10 +37,15 @@ export function readFind(
   };
 
   /** Up to a `)` or the end. True when every branch tests. */
-  const readAlternatives = (isTestedBefore: boolean): boolean => {
+  const readAlternatives = (isTestedBefore: boolean, depth: number): boolean => {
+    if (depth > DEPTH_MAX) {
+      remove(false); // nobody writes so: the worst is taken
+      at = words.length;
+      return false;
+    }
     let isEvery = true;
     for (;;) {
-      if (!readBranch(isTestedBefore)) isEvery = false;
+      if (!readBranch(isTestedBefore, depth)) isEvery = false;
       const mark = words[at];
       if (mark === "-o" || mark === "-or") at += 1;
       else if (mark === ",") {
@@ -48,7 +56,7 @@ export function readFind(
   };
 
   /** Up to `-o`, `,`, `)` or the end. */
-  const readBranch = (isTestedBefore: boolean): boolean => {
+  const readBranch = (isTestedBefore: boolean, depth: number): boolean => {
     let isTested = isTestedBefore;
     let isNegated = false;
     for (let word = words[at]; word !== undefined; word = words[at]) {
@@ -60,14 +68,15 @@ export function readFind(
         continue;
       }
       if (word === "(") {
-        const isGroupTested = readAlternatives(isTested);
+        const isGroupTested = readAlternatives(isTested, depth + 1);
         if (words[at] === ")") at += 1;
         if (isGroupTested && !isNegated) isTested = true;
       } else if (word === "-delete") remove(isTested);
       else if (/^-(?:exec|ok)(?:dir)?$/.test(word)) {
-        const stop = words.findIndex((other, index) => index >= at && (other === ";" || other === "+"));
-        const command = words.slice(at, stop === -1 ? undefined : stop);
-        at = stop === -1 ? words.length : stop + 1;
+        const start = at;
+        while (at < words.length && words[at] !== ";" && words[at] !== "+") at += 1;
+        const command = words.slice(start, at);
+        at += 1;
         execs.push({ words: command, isTested });
         if (isRemover(command)) remove(isTested);
       } else {
@@ -86,7 +95,7 @@ export function readFind(
   let isTested = true;
   while (at < words.length) {
     if (words[at] === ")") at += 1;
-    else isTested = readAlternatives(false) && isTested;
+    else isTested = readAlternatives(false, 0) && isTested;
   }
   if (words.length === 0) isTested = false;
   return {

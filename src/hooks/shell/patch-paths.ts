@@ -31,20 +31,21 @@ export function patchedBy({ name, args, input, substitutions }: ShellCommand): T
     }));
 }
 
+const FILE_LINE =
+  /^(?:\*\*\* (?:Add|Update|Delete) File:|\*\*\* Move to:|---|\+\+\+|\*\*\*|rename (?:from|to)|copy to|Index:)(?=[ \t])/;
+
+/** Line by line: what follows a mark, up to a tab, without blanks and quotes. */
 function namesIn(text: string): string[] {
-  const own = [...text.matchAll(/^\s*\*\*\* (?:(?:Add|Update|Delete) File|Move to):[ \t]*(.+?)[ \t]*$/gm)];
-  const lines = [
-    ...text.matchAll(
-      /^(?:---|\+\+\+|\*\*\*|rename (?:from|to)|copy to|Index:)[ \t]+"?([^\t\n"]+?)"?[ \t]*(?:\t.*)?$/gm,
-    ),
-  ];
-  const heads = [...text.matchAll(/^diff --git "?(\S+?)"? "?(\S+?)"?$/gm)].flatMap(
-    ([, one = "", other = ""]) => [one, other],
-  );
-  return [...own, ...lines]
-    .map(([, path = ""]) => path)
-    .concat(heads)
-    .filter((path) => path !== "/dev/null");
+  return text
+    .split("\n")
+    .flatMap((line) => {
+      const bare = line.trim();
+      if (bare.startsWith("diff --git ")) return bare.slice(11).split(" ");
+      const mark = FILE_LINE.exec(bare)?.[0];
+      return mark === undefined ? [] : [(bare.slice(mark.length).trim().split("\t")[0] ?? "").trim()];
+    })
+    .map((path) => path.replace(/^"/, "").replace(/"$/, ""))
+    .filter((path) => path !== "" && path !== "/dev/null");
 }
 
 /** Without as many folders in front as `-p` says: one for git, and all or none of them for `patch` without it. */

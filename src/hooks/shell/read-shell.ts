@@ -35,6 +35,8 @@ export const SHELL_TEXT_MAX = 1024 * 1024;
 const DEPTH_MAX = 24;
 /** Commands that are looked at, so that no text makes the reader slow. */
 const COMMANDS_MAX = 5_000;
+/** Words of all commands together. */
+const WORDS_MAX = 1_000_000;
 const STAGES_MAX = 100;
 /** Directories in which a command may stand; beyond, it may stand anywhere. */
 const DIRECTORIES_MAX = 16;
@@ -58,6 +60,7 @@ export function readShell(text: string, place: Place): ShellReading {
     functions: new Map(),
     directories: [start],
     endsOnFailure: false,
+    words: 0,
     movesArguments: false,
   };
   const scope: Scope = { depth: 0, via: [], parameters: undefined, input: NOTHING, inside: [] };
@@ -279,9 +282,12 @@ function withPiped(words: readonly string[], via: string, { input }: ShellComman
 function emit(
   command: Pick<ShellCommand, "name" | "args" | "redirections" | "substitutions">,
   { via, input }: Scope,
-  { found, directories }: Reader,
+  reader: Reader,
 ): ShellCommand {
+  const { found, directories } = reader;
   if (found.length >= COMMANDS_MAX) throw new Unreadable(`holds more than ${COMMANDS_MAX} commands`);
+  reader.words += command.args.length;
+  if (reader.words > WORDS_MAX) throw new Unreadable(`may be read as more than ${WORDS_MAX} words`);
   const whole = { ...command, input, directories, via };
   found.push(whole);
   return whole;

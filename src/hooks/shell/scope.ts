@@ -32,6 +32,8 @@ export interface Reader {
   readonly variables: Map<string, string[]>;
   readonly functions: Map<string, { readonly body: SyntaxNode; isCalled: boolean }>;
   directories: readonly string[];
+  /** Words of the commands found so far. */
+  words: number;
   /** `set -e` was said. */
   endsOnFailure: boolean;
   /** The text moves its arguments (`shift`), so that none of them is known. */

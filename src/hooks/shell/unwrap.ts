@@ -75,7 +75,10 @@ function commandAfter(via: string, args: readonly string[], wrapper: Wrapper): I
   const directory = valuesOf(options, ...(DIRECTORY_OPTIONS[via] ?? [])).at(-1);
   const isPiped = via === "xargs" || via === "parallel";
   const marks = ["{}", ...(via === "xargs" ? valuesOf(options, "I", "J") : [])];
-  return commandStarts(args, wrapper).flatMap((start) => {
+  const starts = commandStarts(args, wrapper);
+  if (starts.length > STARTS_MAX)
+    throw new Error(`${via} may begin its command in more than ${STARTS_MAX} places`);
+  return starts.flatMap((start) => {
     const words = args.slice(start + (wrapper.skip ?? 0));
     while (ASSIGNMENT.test(words[0] ?? "")) words.shift();
     if (words.length === 0) return [];
@@ -92,8 +95,7 @@ function commandAfter(via: string, args: readonly string[], wrapper: Wrapper): I
 
 /** Where the wrapper's own words end: in several places when its options are not known. */
 function commandStarts(args: readonly string[], wrapper: Wrapper): readonly number[] {
-  if (wrapper.isAnywhere === true)
-    return args.flatMap((arg, index) => (arg.startsWith("-") ? [] : [index])).slice(0, STARTS_MAX);
+  if (wrapper.isAnywhere === true) return args.flatMap((arg, index) => (arg.startsWith("-") ? [] : [index]));
   return operandStarts(args, wrapper).flatMap((at) => {
     // `env A=b -u C x`, `env - x`: more options may follow.
     if (!ASSIGNMENT.test(args[at] as string) && args[at] !== "-") return [at];
@@ -101,7 +103,8 @@ function commandStarts(args: readonly string[], wrapper: Wrapper): readonly numb
   });
 }
 
-const STARTS_MAX = 40;
+/** Places in which the command of a wrapper may begin; beyond, nobody can say what it runs. */
+const STARTS_MAX = 60;
 
 const DIRECTORY_OPTIONS: Readonly<Record<string, readonly string[]>> = {
   env: ["C", "chdir"],
@@ -181,7 +184,7 @@ function textsOf(name: string, args: readonly string[]): Inner[] {
   const text = (script: string): Inner => ({ script, parameters: [], via: name });
   if (name === "env") {
     // What stands behind `-S text` is appended to that text, options or not.
-    for (const index of args.keys()) {
+    for (const index of args.slice(0, STARTS_MAX).keys()) {
       const { options } = readOptions(args.slice(0, index + 1), WRAPPERS.env ?? {});
       const [split] = valuesOf(options, "S", "split-string");
       if (split !== undefined) return [text([split, ...args.slice(index + 1).map(quote)].join(" "))];

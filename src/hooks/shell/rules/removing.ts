@@ -3,7 +3,9 @@
 import { optionsOf, type ShellCommand } from "../command.ts";
 import { isOpen } from "../fields.ts";
 import { readFind } from "../find-expression.ts";
+import { readOptions, valuesOf } from "../read-options.ts";
 import { breadthOf, isScratch } from "../targets.ts";
+import { WRITERS } from "../writers.ts";
 import { CANNOT_BE_READ, describeBroad, type Facts, quote, type Rule } from "./rule.ts";
 
 const rm: Rule = (command, facts) => {
@@ -87,9 +89,12 @@ const fd: Rule = ({ args }) => {
 };
 
 const mv: Rule = (command, facts) => {
-  const { rest } = optionsOf(command.args);
-  if (rest.at(-1) === "/dev/null") return "moves files into /dev/null";
-  const broad = describeBroad(rest.slice(0, -1), command, facts, { isOpenFine: true });
+  const { options, operands } = readOptions(command.args, WRITERS.mv ?? {}, { isPermuted: true });
+  const isInto = valuesOf(options, "t", "target-directory").length > 0;
+  if (!isInto && operands.at(-1) === "/dev/null") return "moves files into /dev/null";
+  const broad = describeBroad(isInto ? operands : operands.slice(0, -1), command, facts, {
+    isOpenFine: true,
+  });
   if (broad === undefined) return undefined;
   // Everything of a folder into one of its own folders is a tidy-up, not a loss.
   return /^"(?:\.\/)?\*+"$/.test(broad) ? undefined : `moves ${broad} away`;
