@@ -241,6 +241,7 @@ describe("whatever the text", () => {
     expect(isDenied(`${"setpriv -x ".repeat(20_000)} ls`)).toBe(true);
     expect(isDenied(`${"perf ".repeat(20_000)} ls`)).toBe(true);
     expect(isDenied(`env ${"-i ".repeat(100_000)} ls`)).toBe(false);
+    expect(isDenied(`env ${"-i ".repeat(100)} -S 'rm -rf /'`)).toBe(true);
     expect(isDenied(`env ${"A=1 ".repeat(2_000)} rm -rf /`)).toBe(true);
     expect(isDenied("f() { f; }; f")).toBe(false);
     expect(isDenied(`A=${"{1,2}".repeat(30)}; $A $A $A`)).toBe(false);

@@ -50,6 +50,8 @@ export const WRITTEN: readonly string[] = [
   "git apply <<'E'\n--- a/.env\n+++ b/.env\n@@ -1 +1 @@\n-A\n+B\nE",
   "git apply <<'E'\ndiff --git a/.env b/x\nrename from .env\nrename to x\nE",
   "patch -p1 <<'E'\n--- a/.env\n+++ b/.env\n@@ -1 +1 @@\n-A\n+B\nE",
+  "git apply <<'E'\n--- a/src/generated/a.ts\n+++ b/src/generated/a.ts\nE",
+  "patch -p2 <<'E'\n--- x/y/src/generated/a.ts\n+++ x/y/src/generated/a.ts\nE",
   "patch -d conf <<'E'\n--- .env\n+++ .env\nE",
   "patch -p0 < <(cat <<'E'\n--- .env\n+++ .env\nE\n)",
   "ssh-keygen -t ed25519 -N '' -f secrets/key2",

@@ -39,6 +39,8 @@ export const FLOWING_DESTRUCTIVE: readonly string[] = [
   "find . \\( -name a -o -type f \\) -delete",
   "find . ! \\( -name a -o -name b \\) -delete",
   "find . / -name x -delete",
+  "find . ! -name x -delete",
+  "find . -not -name x -exec rm {} +",
   "find . -size +0 -delete",
   "find . -user x -delete",
   "find . -newer /etc/passwd -delete",

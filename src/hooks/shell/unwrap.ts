@@ -189,7 +189,7 @@ function textsOf(name: string, args: readonly string[]): Inner[] {
       const [split] = valuesOf(options, "S", "split-string");
       if (split !== undefined) return [text([split, ...args.slice(index + 1).map(quote)].join(" "))];
     }
-    return [];
+    return valuesOf(readOptions(args, WRAPPERS.env ?? {}).options, "S", "split-string").map(text);
   }
   if (name === "flock") {
     const { options, operands } = readOptions(args, WRAPPERS.flock ?? {});
