@@ -5,8 +5,8 @@ import { statSync } from "node:fs";
 import { homedir } from "node:os";
 import type { FunctionEntry } from "../declaration/types.ts";
 import { deny } from "../profile/answer.ts";
-import { checkOptions, compilePatterns } from "./options.ts";
-import { readCall } from "./read-call.ts";
+import { checkOptions, compilePatterns, type Pattern } from "./options.ts";
+import { readCall, shellTextsOf } from "./read-call.ts";
 import { showField } from "./shell/fields.ts";
 import { judgeShell } from "./shell/judge-shell.ts";
 
@@ -32,26 +32,35 @@ export function denyDestructiveShell(options: DenyDestructiveShellOptions = {}):
     type: "function",
     name: NAME,
     handler: (envelope) => {
-      const { command, kind, input } = readCall(envelope);
-      if (command === undefined) {
-        if (kind !== "shell") return undefined;
+      const { tool, command, kind, input } = readCall(envelope);
+      if (command === undefined && kind === "shell")
         return deny(envelope, `${NAME}: a shell call without tool_command cannot be read`);
+      const texts = command === undefined ? shellTextsOf({ tool, kind, input }) : [command];
+      for (const text of texts) {
+        const problem = judge(
+          text,
+          { cwd: envelope.cwd, workdir: input.workdir ?? input.cwd },
+          { extra, allow },
+        );
+        if (problem !== undefined) return deny(envelope, `${NAME}: the command ${problem}`);
       }
-      if (allow.some(({ compiled }) => compiled.matcher(command.trim()).matches())) return undefined;
-      const { workdir } = input;
-      const { problem, commands } = judgeShell(command, {
-        cwd: envelope.cwd,
-        home: homedir(),
-        holdsText,
-        ...(typeof workdir === "string" && workdir !== "" ? { start: workdir } : {}),
-      });
-      if (problem !== undefined) return deny(envelope, `${NAME}: the command ${problem}`);
-      const texts = [command, ...commands.map(({ name, args }) => [name, ...args].map(showField).join(" "))];
-      const hit = extra.find(({ compiled }) => texts.some((text) => compiled.matcher(text).find()));
-      if (hit === undefined) return undefined;
-      return deny(envelope, `${NAME}: the command matches ${JSON.stringify(hit.source)} of extra`);
+      return undefined;
     },
   };
+}
+
+function judge(
+  command: string,
+  { cwd, workdir }: { cwd: string; workdir: unknown },
+  { extra, allow }: { extra: readonly Pattern[]; allow: readonly Pattern[] },
+): string | undefined {
+  if (allow.some(({ compiled }) => compiled.matcher(command.trim()).matches())) return undefined;
+  const start = typeof workdir === "string" && workdir !== "" ? { start: workdir } : {};
+  const { problem, commands } = judgeShell(command, { cwd, home: homedir(), holdsText, ...start });
+  if (problem !== undefined) return problem;
+  const texts = [command, ...commands.map(({ name, args }) => [name, ...args].map(showField).join(" "))];
+  const hit = extra.find(({ compiled }) => texts.some((text) => compiled.matcher(text).find()));
+  return hit === undefined ? undefined : `matches ${JSON.stringify(hit.source)} of extra`;
 }
 
 function holdsText(path: string): boolean {

@@ -11,9 +11,9 @@ import { deny } from "../profile/answer.ts";
 import type { Envelope } from "../profile/envelope-types.ts";
 import { checkOptions, checkStrings, optionError } from "./options.ts";
 import { compileGlobs, type ProtectedGlobs } from "./protected-globs.ts";
-import { readCall, stringsIn } from "./read-call.ts";
+import { readCall, shellTextsOf, stringsIn } from "./read-call.ts";
 import type { ShellCommand } from "./shell/command.ts";
-import { GLOB, isOpen, OPEN, showField } from "./shell/fields.ts";
+import { FOREIGN, GLOB, isOpen, OPEN, showField } from "./shell/fields.ts";
 import { readShell } from "./shell/read-shell.ts";
 import { type Touched, touchedBy } from "./shell/writing-words.ts";
 
@@ -53,7 +53,8 @@ export function protectPaths(globs: readonly string[], options: ProtectPathsOpti
 function judge(envelope: Envelope, globs: ProtectedGlobs, mode: "write" | "all"): string | undefined {
   const { cwd } = envelope;
   const { tool, kind, paths, command, input } = readCall(envelope);
-  if (kind === "edit" && paths.length === 0) return `${tool} edits and names no path that can be read`;
+  if (kind === "edit" && (paths.length === 0 || paths.some((path) => path.trim() === "")))
+    return `${tool} edits and names no path that can be read`;
   if (mode === "all" || kind === "edit" || kind === "shell") {
     for (const path of paths) {
       const glob = globs.find(path, { cwd });
@@ -61,13 +62,38 @@ function judge(envelope: Envelope, globs: ProtectedGlobs, mode: "write" | "all")
     }
   }
   if (kind === "shell" || command !== undefined) return judgeCommand(command, input, globs, { cwd, mode });
+  for (const text of shellTextsOf({ tool, kind, input })) {
+    const problem = judgeCommand(text, input, globs, { cwd, mode });
+    if (problem !== undefined) return problem;
+  }
+  if (kind === "read") return mode === "all" ? judgePatterns(tool, input, globs, cwd) : undefined;
   return kind === "mcp" || kind === "other" ? judgeInput(tool, input, globs, { cwd, mode }) : undefined;
 }
 
+/** Tools that search take globs: what they may match is judged as it stands. */
+function judgePatterns(
+  tool: string,
+  { glob, pattern }: JsonObject,
+  globs: ProtectedGlobs,
+  cwd: string,
+): string | undefined {
+  // What Grep looks for is no path; what Glob looks for is.
+  for (const text of [glob, /glob|find|list/i.test(tool) ? pattern : undefined]) {
+    if (typeof text !== "string" || text === "") continue;
+    const found = globs.find(text.replace(/^(?:\*\*?\/)+/, ""), { cwd });
+    if (found !== undefined) return describe(text, found);
+  }
+  return undefined;
+}
+
 const WRITES =
-  /write|edit|create|delete|remove|move|rename|copy|update|patch|save|upload|append|replace|put/i;
+  /write|edit|create|delete|remove|move|rename|copy|update|patch|save|upload|append|replace|unlink|truncate|touch|modify|insert|store|contents|download|make|chmod/i;
+/** As whole words of a name alone: `rm`, `set_contents`, `putFile`. */
+const WRITES_AS_WORD = /(?:^|_)(?:rm|mv|cp|ln|put|set|del|add|link)(?:_|$)/;
+/** Of tools that write: they work on files, so that a call without a path hides one. */
+const WORKS_ON_FILES = /file|path|director|folder|(?:^|_)fs(?:_|$)|disk|notebook|text_?editor/i;
 const PATH_KEY =
-  /(?:path|paths|file|files|filename|uri|source|destination|target|from|to|dir|directory|folder)(?:\[\d+\])*$/i;
+  /(?:path|paths|file|files|file_?name|file_?names|uri|uris|url|source|src|dest|destination|target|output|out|name|from|to|dir|directory|folder|location)(?:\[\d+\])*$/i;
 
 /** Tools that no profile knows: fields that are named like paths, of tools that are named like writers. */
 function judgeInput(
@@ -76,16 +102,22 @@ function judgeInput(
   globs: ProtectedGlobs,
   { cwd, mode }: { cwd: string; mode: string },
 ): string | undefined {
-  if (mode === "write" && !WRITES.test(tool)) return undefined;
+  const name = tool.replaceAll(/(?<=[a-z0-9])(?=[A-Z])/g, "_").toLowerCase();
+  const isWriting = WRITES.test(name) || WRITES_AS_WORD.test(name.replace(/^mcp__.*?__/, ""));
+  if (mode === "write" && !isWriting) return undefined;
+  let isNamed = false;
   for (const { at, text } of stringsIn(input, "tool_input")) {
-    if (!PATH_KEY.test(at) || text.length > 4_096 || text.includes("\n")) continue;
+    if (!PATH_KEY.test(at) || text === "" || text.length > 4_096 || text.includes("\n")) continue;
+    isNamed = true;
     const glob = globs.find(text.replace(/^file:\/\//, ""), {
       cwd,
-      isWhole: /delete|remove|move|rename/i.test(tool),
+      isWhole: /delete|remove|move|rename|unlink|(?:^|_)(?:rm|mv)(?:_|$)/.test(name),
     });
     if (glob !== undefined) return describe(text, glob);
   }
-  return undefined;
+  return !isNamed && isWriting && WORKS_ON_FILES.test(name)
+    ? `${tool} writes to files and names no path that can be read`
+    : undefined;
 }
 
 function judgeCommand(
@@ -103,29 +135,68 @@ function judgeCommand(
       mode === "all"
         ? [...touchedBy(command), ...allWords(command)]
         : [...touchedBy(command), ...inlinePaths(command)];
-    for (const { field, isWhole, ifFolder } of touched) {
+    for (const one of touched) {
+      if (one.field.replaceAll(/[\ue000\ue003]/g, "") === "") continue;
       for (const directory of command.directories) {
-        if (field.replaceAll(OPEN, "") === "") continue;
-        if (ifFolder !== undefined && !isFolder(resolve(directory, ifFolder))) continue;
-        // `$DIR/.env`: what the run knows stands for a folder, so that the name still counts.
-        for (const path of expandGlob(field.replaceAll(OPEN, "…"), isOpen(directory) ? cwd : directory)) {
-          const glob = globs.find(path, { cwd, base: isOpen(directory) ? cwd : directory, isWhole });
-          if (glob !== undefined) return describe(showField(field), glob);
-        }
+        const found = judgeTouched(one, globs, { cwd, directory: isOpen(directory) ? cwd : directory });
+        if (found !== undefined) return found;
       }
     }
   }
   return undefined;
 }
 
+function judgeTouched(
+  { field, isWhole, ifFolder, names, sparesGit = false }: Touched,
+  globs: ProtectedGlobs,
+  { cwd, directory }: { cwd: string; directory: string },
+): string | undefined {
+  if (ifFolder !== undefined && !isFolder(resolve(directory, ifFolder))) return undefined;
+  // `$DIR/.env`: what the run knows stands for a folder, so that the name still counts.
+  const bare = field.replaceAll(FOREIGN, "");
+  const filled = bare.replaceAll(OPEN, "…");
+  // `.e$X`: what is there and begins so is meant, perhaps.
+  const last = bare.slice(bare.lastIndexOf("/") + 1);
+  const isBegun = isOpen(last) && !last.startsWith(OPEN) && !isOpen(bare.slice(0, -last.length));
+  const begun = isBegun ? [bare.replaceAll(OPEN, GLOB)] : [];
+  for (const path of [filled, ...begun].flatMap((one) => expandGlob(one, directory))) {
+    const below = names === undefined ? [path] : filesNamed(names, resolve(directory, path));
+    for (const one of below) {
+      const glob = globs.find(one, { cwd, base: directory, isWhole, sparesGit });
+      if (glob !== undefined) return describe(names === undefined ? showField(field) : one, glob);
+    }
+  }
+  return undefined;
+}
+
+/** Files below a folder whose last part is one of these; the names themselves too, for what is not there yet. */
+function filesNamed(names: readonly string[], folder: string): string[] {
+  const own = names.map((name) => `${folder}/${showField(name)}`);
+  try {
+    // Braces and the like are themselves for find.
+    const patterns = names.map((name) => `**/${showField(name).replaceAll(/[{}()!+@|$^]/g, "\\$&")}`);
+    const options = { ...LISTING, cwd: folder, absolute: true, dot: true, deep: 5 };
+    return [...own, ...fastGlob.sync(patterns, { ...options, ignore: ["**/node_modules/**"] })];
+  } catch {
+    return own; // no folder, or no pattern that can be listed
+  }
+}
+
+/** What a word may be beside itself: `k=v`, `k=@v`, `-kv`, `rev:v`, `@v`. */
+function partsOfWord(word: string): string[] {
+  const [, value] = word.split(/=(.*)/s);
+  const [, behind] = /^[^/]*?:(.*)$/s.exec(word) ?? [];
+  const attached = /^-[A-Za-z](.+)$/s.exec(word)?.[1];
+  return [word, value, value?.split(/=(.*)/s)[1], behind?.replace(/^\/\/+/, "/"), attached]
+    .filter((part) => part !== undefined)
+    .map((part) => part.replace(/^[@<]/, ""));
+}
+
 /** Every word but those that are only printed; values of options too. */
 function allWords({ name, args, redirections }: ShellCommand) {
   const words = name === "echo" || name === "printf" ? [] : args;
-  const values = words.flatMap((word) =>
-    /^-{1,2}[\w-]+=/.test(word) ? [word.slice(word.indexOf("=") + 1)] : [word.replace(/^@/, "")],
-  );
   return [
-    ...values,
+    ...words.flatMap(partsOfWord),
     ...redirections.flatMap(({ targets }) => targets),
     ...inlinePaths({ name, args }).map(({ field }) => field),
   ].map((field) => ({ field, isWhole: false }));
@@ -137,7 +208,7 @@ function inlinePaths({ name, args }: Pick<ShellCommand, "name" | "args">) {
   const at = args.findIndex((arg) => /^-[A-Za-z]*[cepr]$|^--eval$|^eval$/.test(arg));
   const code = at === -1 ? "" : (args[at + 1] ?? "");
   return [...code.matchAll(/(["'`])([^"'`\n]{1,1000})\1/g)].map(([, , field = ""]) => ({
-    field,
+    field: field.replace(/^[+<>|\s]+/, ""), // perl's modes of opening
     isWhole: false,
   }));
 }
@@ -150,23 +221,19 @@ function isFolder(path: string): boolean {
   }
 }
 
+const LISTING = { onlyFiles: false, followSymbolicLinks: false, suppressErrors: true, deep: 8 };
+
 /** What an unquoted `*` stands for, and the text itself. */
 function expandGlob(field: string, cwd: string): string[] {
   if (!field.includes(GLOB)) return [field];
-  const pattern = field
-    .split(GLOB)
-    .map((part) => fastGlob.escapePath(part))
-    .join("*")
-    .replaceAll(/\*{2,}/g, "*");
   try {
-    const found = fastGlob.sync(pattern, {
-      cwd,
-      dot: false,
-      onlyFiles: false,
-      followSymbolicLinks: false,
-      suppressErrors: true,
-      deep: 8,
-    });
+    // What stands before, between and behind the marks is itself; `escapePath` takes no empty text.
+    const pattern = field
+      .split(GLOB)
+      .map((part) => (part === "" ? "" : fastGlob.escapePath(part)))
+      .join("*")
+      .replaceAll(/\*{2,}/g, "*");
+    const found = fastGlob.sync(pattern, { ...LISTING, cwd, dot: false });
     return found.slice(0, EXPANDED_MAX);
   } catch {
     return [showField(field)]; // no pattern that can be listed: it is judged as it stands

@@ -11,7 +11,13 @@ export interface ProtectedGlobs {
   /** The glob that protects a path, or something that it holds when `isWhole`; undefined when none does. `base`: what a relative path stands in. */
   find(
     path: string,
-    place: { readonly cwd: string; readonly base?: string; readonly isWhole?: boolean },
+    place: {
+      readonly cwd: string;
+      readonly base?: string;
+      readonly isWhole?: boolean;
+      /** Of what a folder holds, git's own folder does not count. */
+      readonly sparesGit?: boolean;
+    },
   ): string | undefined;
 }
 
@@ -39,13 +45,14 @@ export function compileGlobs(at: string, sources: readonly string[]): ProtectedG
     return matcher;
   };
   return {
-    find(path, { cwd, base = cwd, isWhole = false }) {
+    find(path, { cwd, base = cwd, isWhole: isAll = false, sparesGit = false }) {
       const named = resolve(base, path.startsWith("~/") ? join(homedir(), path.slice(2)) : path);
       const roots = [...new Set([resolve(cwd), followLinks(resolve(cwd))])];
       const nocase = isCaseBlind(cwd);
       for (const candidate of new Set([named, followLinks(named)])) {
         for (const { source, kind, pattern, base: fixed } of globs) {
           const isMatch = matcherOf(pattern, nocase);
+          const isWhole = isAll && !(sparesGit && /^(?:\.\/)?\.git(?:\/|$)/.test(pattern));
           if (kind === "name" && namesBelow(candidate, roots).some(isMatch)) return source;
           if (kind === "name" && isWhole && holdsName(candidate, pattern)) return source;
           if (kind === "absolute" && (isMatch(candidate) || (isWhole && holds(candidate, fixed))))

@@ -41,3 +41,30 @@ export function* stringsIn(
     for (const [key, one] of Object.entries(value)) yield* stringsIn(one, `${at}.${key}`);
   }
 }
+
+const SHELL_FIELD = /^(?:command|cmd|script|shell_?command|command_?line|bash|commands)$/i;
+
+/** Tools whose scripts are in another language. */
+const OTHER_LANGUAGE = /python|javascript|typescript|node|ruby|sql|query|browser|playwright|puppeteer/i;
+
+/** Commands that a tool of no known kind is given: a text, or a list of words or of texts. */
+export function shellTextsOf({ tool, kind, input }: Pick<Call, "tool" | "kind" | "input">): string[] {
+  if (kind !== "mcp" && kind !== "other") return [];
+  return Object.entries(input).flatMap(([key, value]) => {
+    if (!SHELL_FIELD.test(key) || (/script/i.test(key) && OTHER_LANGUAGE.test(tool))) return [];
+    if (typeof value === "string") return [withArguments(value, input.args ?? input.arguments)];
+    if (!Array.isArray(value)) return [];
+    const words = value.filter((word) => typeof word === "string");
+    return key.toLowerCase() === "commands" ? words : [words.map(quoteWord).join(" ")];
+  });
+}
+
+/** `{ command: "rm", args: ["-rf", "/"] }` */
+function withArguments(command: string, args: unknown): string {
+  if (!Array.isArray(args)) return command;
+  return [command, ...args.filter((word) => typeof word === "string").map(quoteWord)].join(" ");
+}
+
+function quoteWord(word: string): string {
+  return `'${word.replaceAll("'", "'\\''")}'`;
+}

@@ -51,6 +51,38 @@ describe("denyDestructiveShell", () => {
     expect(verdict.decision).toBe("none");
   });
 
+  it.each([
+    ["mcp__shell__run", { command: "rm -rf /" }],
+    ["mcp__shell__run", { cmd: "rm -rf /" }],
+    ["mcp__shell__run", { script: "ls\nrm -rf /" }],
+    ["execute", { command: ["bash", "-lc", "rm -rf /"] }],
+    ["execute", { command: ["rm", "-rf", "/"] }],
+    ["execute", { command: "rm", args: ["-rf", "/"] }],
+    ["execute", { commands: ["ls", "rm -rf /"] }],
+  ])("reads the shell behind a tool of no known kind: %s %j", async (tool_name, tool_input) => {
+    const decideFor = async (tool_kind: string, input: object) =>
+      (
+        await askHook(denyDestructiveShell(), "PreToolUse", {
+          tool_name,
+          tool_kind,
+          tool_input: input as never,
+        })
+      ).verdict.decision;
+    expect(await decideFor("mcp", tool_input)).toBe("deny");
+    expect(await decideFor("other", tool_input)).toBe("deny");
+    expect(await decideFor("mcp", { command: ["ls", "-la", "it's"] })).toBe("none");
+    expect(await decideFor("mcp", { text: "rm -rf /" })).toBe("none");
+  });
+
+  it("does not read the script of a tool for another language", async () => {
+    const fields = {
+      tool_name: "mcp__python__run",
+      tool_kind: "mcp",
+      tool_input: { script: "print('a' if x else \"b\")" },
+    };
+    expect((await askHook(denyDestructiveShell(), "PreToolUse", fields)).verdict.decision).toBe("none");
+  });
+
   it("denies a PermissionRequest too", async () => {
     const { verdict } = await askHook(denyDestructiveShell(), "PermissionRequest", shellCall("rm -rf /"));
     expect(verdict.decision).toBe("deny");
@@ -204,6 +236,13 @@ describe("whatever the text", () => {
       ),
     ).toBe(true);
     expect(isDenied(`cat > f <<'EOF'\n${"it's `$(fine\n".repeat(40_000)}EOF`)).toBe(false);
+    expect(isDenied(`find . ${"\\( ".repeat(30_000)} -delete`)).toBe(true);
+    expect(isDenied(`find . ${"-exec ls \\; ".repeat(4_000)}`)).toBe(false);
+    expect(isDenied(`${"setpriv -x ".repeat(20_000)} ls`)).toBe(true);
+    expect(isDenied(`${"perf ".repeat(20_000)} ls`)).toBe(true);
+    expect(isDenied(`env ${"-i ".repeat(100_000)} ls`)).toBe(false);
+    expect(isDenied(`env ${"-i ".repeat(100)} -S 'rm -rf /'`)).toBe(true);
+    expect(isDenied(`env ${"A=1 ".repeat(2_000)} rm -rf /`)).toBe(true);
     expect(isDenied("f() { f; }; f")).toBe(false);
     expect(isDenied(`A=${"{1,2}".repeat(30)}; $A $A $A`)).toBe(false);
   });

@@ -1,10 +1,17 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: the text of shell commands
 // Command lines and what must become of them. Judged in /home/dev/project, whose README.md, package.json and src/index.ts hold something.
 
+import { FLOWING_DESTRUCTIVE, FLOWING_HARMLESS } from "./shell-corpus-data.ts";
+import { TAKEN_DESTRUCTIVE, TAKEN_HARMLESS } from "./shell-corpus-services.ts";
+import { WRAPPED_DESTRUCTIVE, WRAPPED_HARMLESS } from "./shell-corpus-wrappers.ts";
+
 export const PLACE = { cwd: "/home/dev/project", home: "/home/dev" };
 export const FULL_FILES = ["README.md", "package.json", "src/index.ts"].map((name) => `${PLACE.cwd}/${name}`);
 
 export const HARMLESS: readonly string[] = [
+  ...TAKEN_HARMLESS,
+  ...FLOWING_HARMLESS,
+  ...WRAPPED_HARMLESS,
   "cd build || exit 1; rm -rf *",
   "set -euo pipefail\ncd build\nrm -rf *",
   "rm -f $(find . -name '*.o')",
@@ -266,6 +273,9 @@ export const HARMLESS: readonly string[] = [
 ];
 
 export const DESTRUCTIVE: readonly string[] = [
+  ...TAKEN_DESTRUCTIVE,
+  ...FLOWING_DESTRUCTIVE,
+  ...WRAPPED_DESTRUCTIVE,
   "cd build || true; rm -rf *",
   "echo 'open",
   "ls && (echo",

@@ -10,6 +10,9 @@ export const GLOB = "\ue001";
 /** A blank that an unquoted expansion brought, and at which the shell splits. */
 export const SPLIT = "\ue002";
 
+/** Behind `OPEN`: what stands there came from the net, a file or an input, so that it may be anything. */
+export const FOREIGN = "\ue003";
+
 /** Most readings of one word that are followed; beyond, it counts as open. */
 const READINGS_MAX = 64;
 
@@ -52,14 +55,22 @@ export function splitFields(reading: string): string[] {
 
 /** For people: what is open is `…`. */
 export function showField(field: string): string {
-  return field.replaceAll(OPEN, "…").replaceAll(GLOB, "*").replaceAll(SPLIT, " ");
+  return field.replaceAll(OPEN, "…").replaceAll(FOREIGN, "").replaceAll(GLOB, "*").replaceAll(SPLIT, " ");
 }
 
 export const isOpen = (field: string): boolean => field.includes(OPEN);
 
+/** Nothing of it is known. */
+export const isWhollyOpen = (field: string): boolean =>
+  isOpen(field) && field.replaceAll(/[\ue000\ue003\s]/g, "") === "";
+
 /** As text for a parser: what is open stays open, as a variable that nobody sets. */
 export function toScript(field: string): string {
-  return field.replaceAll(OPEN, `\${${UNSET}}`).replaceAll(GLOB, "*").replaceAll(SPLIT, " ");
+  return field
+    .replaceAll(OPEN, `\${${UNSET}}`)
+    .replaceAll(FOREIGN, "")
+    .replaceAll(GLOB, "*")
+    .replaceAll(SPLIT, " ");
 }
 
 /** A variable that no reading of a text may give a value. */
@@ -130,9 +141,13 @@ function split(values: readonly string[], isQuoted: boolean, { separators }: Nam
 }
 
 function readParameter(name: string, { variable, parameters }: Names): string[] {
-  if (/^\d+$/.test(name)) return parameters === undefined ? [OPEN] : [parameters[Number(name)] ?? ""];
-  if (name === "@" || name === "*")
-    return parameters === undefined ? [OPEN] : [parameters.slice(1).join(SPLIT)];
+  const isList = name === "@" || name === "*";
+  if (isList || /^\d+$/.test(name)) {
+    if (parameters !== undefined)
+      return [isList ? parameters.slice(1).join(SPLIT) : (parameters[Number(name)] ?? "")];
+    const set = variable("@") ?? []; // by `set --`, somewhere in the text
+    return [...set.map((all) => (isList ? all : (all.split(SPLIT)[Number(name) - 1] ?? ""))), OPEN];
+  }
   const values = variable(name);
   return values === undefined || values.length === 0 ? [OPEN] : [...values];
 }

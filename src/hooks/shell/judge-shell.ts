@@ -4,7 +4,7 @@ import type { ShellCommand } from "./command.ts";
 import { readShell } from "./read-shell.ts";
 import { codeSource, describeInline, nameless } from "./rules/code.ts";
 import { DATABASES } from "./rules/databases.ts";
-import { DEVICES, makeFileSystem, redirects } from "./rules/devices.ts";
+import { DEVICES, makeFileSystem, redirects, writesOver } from "./rules/devices.ts";
 import { git } from "./rules/git.ts";
 import { INFRASTRUCTURE } from "./rules/infrastructure.ts";
 import { REMOVING } from "./rules/removing.ts";
@@ -14,7 +14,7 @@ import { SYSTEM } from "./rules/system.ts";
 const BY_NAME: ReadonlyMap<string, Rule> = new Map(
   Object.entries({ ...REMOVING, ...DEVICES, ...SYSTEM, ...INFRASTRUCTURE, ...DATABASES, git }),
 );
-const OF_ALL: readonly Rule[] = [redirects, nameless, codeSource, makeFileSystem];
+const OF_ALL: readonly Rule[] = [redirects, writesOver, nameless, codeSource, makeFileSystem];
 
 /** Levels of text in another language inside text. */
 const INLINE_MAX = 3;
@@ -38,6 +38,12 @@ export function judgeShell(text: string, facts: Facts, depth = 0): Judged {
 }
 
 function judgeCommand(command: ShellCommand, facts: Facts, depth: number): string | undefined {
+  if (/^git-[a-z]/.test(command.name))
+    return judgeCommand(
+      { ...command, name: "git", args: [command.name.slice(4), ...command.args] },
+      facts,
+      depth,
+    );
   const own = BY_NAME.get(command.name) ?? BY_NAME.get(command.name.toLowerCase());
   for (const rule of own === undefined ? OF_ALL : [own, ...OF_ALL]) {
     const found = rule(command, facts);

@@ -12,26 +12,31 @@ import {
   type SyntaxNode,
 } from "unbash";
 import type { CommandInput, Redirection, ShellCommand, ShellReading } from "./command.ts";
-import { expandWord, isOpen, OPEN, readings, splitFields, toScript } from "./fields.ts";
+import { expandWord, isWhollyOpen, OPEN, readings, splitFields, toScript } from "./fields.ts";
 import { callsItself } from "./fork-bomb.ts";
 import { printedBy } from "./output.ts";
 import {
   assign,
+  assignByBuiltin,
   changeDirectory,
+  markForeign,
   NOTHING,
   namesOf,
   type Reader,
   readAssignment,
   type Scope,
 } from "./scope.ts";
+import { readShellArguments, readsShellInput, SHELLS } from "./shell-arguments.ts";
 import type { Place } from "./targets.ts";
-import { SHELLS, unwrap, withoutShellValues } from "./unwrap.ts";
+import { unwrap } from "./unwrap.ts";
 
 /** Longest text that is read, in UTF-16 units. */
 export const SHELL_TEXT_MAX = 1024 * 1024;
 const DEPTH_MAX = 24;
 /** Commands that are looked at, so that no text makes the reader slow. */
 const COMMANDS_MAX = 5_000;
+/** Words of all commands together. */
+const WORDS_MAX = 1_000_000;
 const STAGES_MAX = 100;
 /** Directories in which a command may stand; beyond, it may stand anywhere. */
 const DIRECTORIES_MAX = 16;
@@ -55,6 +60,7 @@ export function readShell(text: string, place: Place): ShellReading {
     functions: new Map(),
     directories: [start],
     endsOnFailure: false,
+    words: 0,
     movesArguments: false,
   };
   const scope: Scope = { depth: 0, via: [], parameters: undefined, input: NOTHING, inside: [] };
@@ -138,7 +144,9 @@ function readNode(node: SyntaxNode, scope: Scope, reader: Reader): void {
     }
     case "For":
     case "Select": {
-      const values = node.wordlist?.flatMap((word) => expandWord(word, namesOf(scope, reader))) ?? [OPEN];
+      const values = node.wordlist?.flatMap((word) =>
+        markForeign(word, expandWord(word, namesOf(scope, reader))),
+      ) ?? [OPEN];
       for (const word of node.wordlist ?? []) readSubstitutions(word, scope, reader);
       assign(node.name.value, values, reader);
       readNode(node.body, scope, reader);
@@ -181,7 +189,9 @@ function readCommand(node: Command, scope: Scope, reader: Reader): void {
       ? readings(value, names).map((reading) => `${arg.name}=${reading}`)
       : [arg.text];
   });
-  const own = { ...scope, input: input ?? scope.input };
+  const isFed = redirections.some(({ operator, targets }) => operator === "<" && targets.includes(OPEN));
+  const fed = isFed && substitutions.length > 0 ? { from: substitutions } : undefined; // `< <(x)`
+  const own = { ...scope, input: input ?? fed ?? scope.input };
   if (node.name === undefined) {
     if (redirections.length > 0) emit({ name: "", args: [], redirections, substitutions }, own, reader);
     return;
@@ -192,6 +202,11 @@ function readCommand(node: Command, scope: Scope, reader: Reader): void {
   }
   for (const reading of readings(node.name, names)) {
     const [program, ...more] = splitFields(reading);
+    if (/^-./.test(program ?? "")) {
+      // No program is named so: these are options of the keyword `time`.
+      run(["time", program as string, ...more, ...args], { redirections, substitutions }, own, reader);
+      continue;
+    }
     if (program === undefined) {
       const [first, ...rest] = args; // an empty expansion: the next word is the command
       if (first !== undefined) run([first, ...rest], { redirections, substitutions }, own, reader);
@@ -222,12 +237,11 @@ function run(
   }
   if (name === "cd" || name === "pushd") changeDirectory(args, reader);
   if (name === "set" && args.some((arg) => /^-[a-z]*e/.test(arg))) reader.endsOnFailure = true;
-  if (name === "read" || name === "mapfile" || name === "readarray")
-    for (const arg of args) if (/^[A-Za-z_]\w*$/.test(arg)) assign(arg, [OPEN], reader);
+  assignByBuiltin(name, args, textOf(command.input), reader);
   for (const inner of unwrap(command)) {
     const via = [...scope.via, inner.via];
     if ("script" in inner) {
-      if (isOpen(inner.script) && inner.script.replaceAll(OPEN, "").trim() === "") continue; // its own rule judges it
+      if (isWhollyOpen(inner.script)) continue; // its own rule judges it
       readText(toScript(inner.script), { ...deeper, via, parameters: inner.parameters }, reader);
     } else {
       const before = reader.directories;
@@ -237,22 +251,21 @@ function run(
       reader.directories = before;
     }
   }
-  const isSource =
-    (name === "source" || name === ".") && /^(?:\/dev\/stdin|-|\/dev\/fd\/0)$/.test(args[0] ?? "");
-  const piped = isSource || (SHELLS.has(name) && readsScript(args)) ? textOf(command.input) : undefined;
-  if (piped !== undefined)
-    readText(toScript(piped), { ...deeper, via: [...scope.via, name], input: NOTHING }, reader);
-  if (name === "at" || name === "batch") {
-    const text = textOf(command.input);
-    if (text !== undefined)
-      readText(toScript(text), { ...deeper, via: [...scope.via, name], input: NOTHING }, reader);
-  }
+  for (const text of scriptsOf(command))
+    readText(toScript(text), { ...deeper, via: [...scope.via, name], input: NOTHING }, reader);
 }
 
-/** No file is named, so the shell reads its script from its input. */
-export function readsScript(args: readonly string[]): boolean {
-  const first = withoutShellValues(args).find((arg) => !/^[-+][a-zA-Z]+$|^--\w/.test(arg));
-  return first === undefined || first === "-" || first === "/dev/stdin" || args.includes("-s");
+/** Texts that a shell reads from its input, or from `<(…)` in place of a file. */
+function scriptsOf({ name, args, input, substitutions }: ShellCommand): string[] {
+  if (readsShellInput({ name, args }) || name === "at" || name === "batch")
+    return [textOf(input)].filter((text) => text !== undefined);
+  const file = SHELLS.has(name)
+    ? readShellArguments(args).operands[0]
+    : name === "source" || name === "."
+      ? args[0]
+      : undefined;
+  if (file !== OPEN) return [];
+  return substitutions.map(printedBy).filter((text) => text !== undefined);
 }
 
 function textOf({ text, from }: CommandInput): string | undefined {
@@ -269,9 +282,12 @@ function withPiped(words: readonly string[], via: string, { input }: ShellComman
 function emit(
   command: Pick<ShellCommand, "name" | "args" | "redirections" | "substitutions">,
   { via, input }: Scope,
-  { found, directories }: Reader,
+  reader: Reader,
 ): ShellCommand {
+  const { found, directories } = reader;
   if (found.length >= COMMANDS_MAX) throw new Unreadable(`holds more than ${COMMANDS_MAX} commands`);
+  reader.words += command.args.length;
+  if (reader.words > WORDS_MAX) throw new Unreadable(`may be read as more than ${WORDS_MAX} words`);
   const whole = { ...command, input, directories, via };
   found.push(whole);
   return whole;

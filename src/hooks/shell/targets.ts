@@ -39,6 +39,10 @@ export function breadthOf(field: string, directories: readonly string[], place: 
   return named ? "narrow" : "open";
 }
 
+/** A folder that any program may empty. */
+export const isScratch = (path: string): boolean =>
+  /^\/(?:private\/)?(?:tmp|var\/tmp|dev\/shm)\/*$/.test(path);
+
 /** Where it is not known where one stands, `.`, `..` and `*` are all there is. */
 function isWholeDirectory(path: string): boolean {
   return path.split("/").every((part) => /^[.\ue001]*$/.test(part));
@@ -51,13 +55,32 @@ function covers(path: string, place: Place, isLenient: boolean): boolean {
   if (first === -1) return isBroadPlace(path, place, isLenient);
   const base = parts.slice(0, first).join("/") || "/";
   const isEverything = parts.slice(first).every((part) => /^[.\ue001]+$/.test(part));
-  if (isEverything) return isBroadPlace(base, place, isLenient);
+  if (isEverything) return !isEmptiedOften(base, place) && isBroadPlace(base, place, isLenient);
+  // `.g*` is git's folder too.
+  if (base === place.cwd && first === parts.length - 1 && couldBe(parts[first] as string, ".git"))
+    return true;
+  if (isEmptiedOften(base, place)) return false;
   return (
     isSystem(base) ||
     (first === parts.length - 1 &&
       ((base === "/" && !isLenient) || base === place.home) &&
       base !== place.cwd)
   );
+}
+
+/** What package managers keep to load again, and scratch folders that hold neither the project nor the home. */
+function isEmptiedOften(path: string, { cwd, home }: Place): boolean {
+  if (isScratch(path)) return !isInside(cwd, path) && !isInside(home, path) && path !== cwd;
+  return /^\/var\/(?:lib\/apt\/lists|cache\/(?:apt|apk|yum|dnf|pacman)(?:\/.*)?)\/?$/.test(path);
+}
+
+/** A part with marks for any text, against a name. */
+function couldBe(part: string, name: string): boolean {
+  const pattern = part
+    .split(GLOB)
+    .map((text) => text.replaceAll(/[\\^$.*+?()[\]{}|]/g, "\\$&"))
+    .join(".*");
+  return part.startsWith(".") && new RegExp(`^${pattern}$`, "s").test(name);
 }
 
 export function isBroadPlace(path: string, { cwd, home }: Place, isLenient = false): boolean {
@@ -75,7 +98,7 @@ export function isBroadPlace(path: string, { cwd, home }: Place, isLenient = fal
 /** A place that belongs to the system, or a key folder or dotfile of the home. */
 export function isImportantFile(path: string, place: Place): boolean {
   if (place.cwd !== "/" && place.cwd !== place.home && isInside(path, place.cwd))
-    return /^\.git\/(?:HEAD|config|index|packed-refs|refs|objects)(?:\/|$)/.test(
+    return /^\.git\/(?:HEAD|config|index|packed-refs|refs|objects|hooks)(?:\/|$)/.test(
       path.slice(place.cwd.length + 1),
     );
   if (SCRATCH.test(path)) return false;

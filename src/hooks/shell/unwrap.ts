@@ -1,7 +1,11 @@
 // Which command, or which text for a shell, a command runs in turn: `sudo x`, `bash -c "x"`, `find -exec x`. Pure.
 
-import { optionsOf, type ShellCommand } from "./command.ts";
+import type { ShellCommand } from "./command.ts";
 import { isOpen, OPEN } from "./fields.ts";
+import { type OptionTable, operandStarts, readOptions, valuesOf } from "./read-options.ts";
+import { readShellArguments, SHELLS, type ShellArguments, SU_OPTIONS, shellOfSu } from "./shell-arguments.ts";
+import { CONTAINERS, unwrapContainer, unwrapMosh, unwrapSsh, unwrapTextOptions } from "./unwrap-remote.ts";
+import { RUNNERS, WRAPPERS, type Wrapper } from "./wrappers.ts";
 
 export type Inner =
   | {
@@ -12,185 +16,106 @@ export type Inner =
     }
   | { readonly script: string; readonly parameters: readonly string[]; readonly via: string };
 
-interface Wrapper {
-  /** Options that take the next word, blank-separated. */
-  readonly values?: string;
-  /** Words before the command that belong to the wrapper. */
-  readonly skip?: number;
-}
-
-/** Programs that take a command behind their options. */
-const WRAPPERS: Readonly<Record<string, Wrapper>> = {
-  sudo: { values: "-u -g -h -p -C -r -t -T -U -D -R --user --group --host --prompt --chdir --chroot" },
-  doas: { values: "-u -C" },
-  run0: { values: "-u --user --unit --property" },
-  pkexec: { values: "--user" },
-  env: { values: "-u -C -S --unset --chdir" },
-  nohup: {},
-  nice: { values: "-n --adjustment" },
-  ionice: { values: "-c -n -p" },
-  chrt: { values: "-p", skip: 1 },
-  taskset: { skip: 1 },
-  time: { values: "-f -o" },
-  timeout: { values: "-k -s --signal --kill-after", skip: 1 },
-  gtimeout: { values: "-k -s", skip: 1 },
-  stdbuf: { values: "-i -o -e" },
-  unbuffer: {},
-  setsid: {},
-  setarch: { skip: 1 },
-  command: {},
-  builtin: {},
-  exec: { values: "-a" },
-  coproc: {},
-  strace: { values: "-o -e -p -s -E -u" },
-  ltrace: { values: "-o -e -p -s" },
-  chroot: { skip: 1 },
-  unshare: { values: "-S -G" },
-  nsenter: { values: "-t -S -G" },
-  prlimit: {},
-  flock: { values: "-w -E", skip: 1 },
-  xargs: { values: "-I -n -P -L -d -E -s -a --max-args --max-procs --replace --delimiter --arg-file" },
-  parallel: { values: "-j -a --jobs" },
-  watch: { values: "-n --interval" },
-  entr: {},
-  busybox: {},
-  toybox: {},
-  chronic: {},
-  caffeinate: { values: "-t -w" },
-  firejail: {},
-  gosu: { skip: 1 },
-  "su-exec": { skip: 1 },
-  setpriv: {},
-  "systemd-run": { values: "-p -u --unit --property" },
-  "systemd-inhibit": {},
-  "dbus-run-session": {},
-  "xvfb-run": {},
-  npx: { values: "-p --package" },
-  bunx: {},
-  dotenv: { values: "-e" },
-  "cross-env": {},
-  direnv: { skip: 2 },
-  retry: { values: "-t" },
-  proxychains: {},
-  torsocks: {},
-  "ssh-agent": {},
-  "aws-vault": { skip: 2 },
-};
-
-/** Wrappers of several words: `bundle exec x`. */
-const RUNNERS: Readonly<Record<string, readonly string[]>> = {
-  bundle: ["exec"],
-  poetry: ["run"],
-  pipenv: ["run"],
-  uv: ["run"],
-  pnpm: ["exec", "dlx"],
-  yarn: ["exec", "dlx"],
-  npm: ["exec"],
-  mise: ["exec"],
-  op: ["run"],
-  doppler: ["run"],
-};
-
-export const SHELLS = new Set([
-  "sh",
-  "bash",
-  "dash",
-  "zsh",
-  "ksh",
-  "mksh",
-  "ash",
-  "fish",
-  "rbash",
-  "rzsh",
-  "csh",
-  "tcsh",
-]);
-
-const CONTAINERS = new Set(["docker", "podman", "nerdctl", "kubectl", "oc", "docker-compose", "lxc"]);
-
-/** Every command and text that this one runs. */
+/** Every command and text that this one runs, in each way that it may be read. */
 export function unwrap(command: ShellCommand): Inner[] {
   const { name, args } = command;
-  if (SHELLS.has(name)) return unwrapShell(name, args);
+  if (SHELLS.has(name)) return shellText(name, readShellArguments(args));
   if (name === "eval")
     return args.length === 0 ? [] : [{ script: args.join(" "), parameters: [], via: name }];
-  if (name === "trap" && args[0] !== undefined && !args[0].startsWith("-"))
-    return [{ script: args[0], parameters: [], via: name }];
+  if (name === "trap") {
+    const [action] = args[0] === "--" ? args.slice(1) : args;
+    return action === undefined || action.startsWith("-")
+      ? []
+      : [{ script: action, parameters: [], via: name }];
+  }
   if (name === "alias")
     return args.flatMap((arg) =>
       arg.includes("=") ? [{ script: arg.slice(arg.indexOf("=") + 1), parameters: [], via: name }] : [],
     );
-  if (name === "su" || name === "runuser" || name === "script" || name === "flock") {
-    const script = valueAfter(args, ["-c", "--command"]);
-    if (script !== undefined) return [{ script, parameters: [], via: name }];
-    if (name !== "flock") return [];
+  if (name === "su" || name === "runuser") {
+    if (
+      name === "runuser" &&
+      readOptions(args, SU_OPTIONS).options.some((option) => /^u(?:ser)?$/.test(option.name))
+    )
+      return commandAfter(name, args, SU_OPTIONS);
+    return shellText(name, shellOfSu(args));
   }
+  if (name === "script")
+    return optionTexts(name, args, { flags: "aefq", values: "cBIOTtEmo", longValues: "command" });
   if (name === "find" || name === "gfind") return unwrapFind(args);
   if (name === "fd" || name === "fdfind")
     return afterWord(args, ["-x", "-X", "--exec", "--exec-batch"], name);
-  if (name === "ssh" || name === "mosh") return unwrapSsh(args);
+  if (name === "ssh" || name === "autossh") return unwrapSsh(args);
+  if (name === "mosh") return unwrapMosh(args);
+  if (name === "adb")
+    return args.includes("shell")
+      ? [{ script: args.slice(args.indexOf("shell") + 1).join(" "), parameters: [], via: name }]
+      : [];
   if (name === "git") return unwrapGit(args);
   if (name === "tar" || name === "bsdtar") return unwrapTar(args);
   if (CONTAINERS.has(name)) return unwrapContainer(name, args);
-  if (name === "env" || name === "watch" || name === "parallel") {
-    const texts = textsOf(name, args);
-    if (texts.length > 0) return texts;
-  }
-  const verbs = RUNNERS[name];
+  const texts = [...unwrapTextOptions(name, args), ...textsOf(name, args)];
+  const verbs = Object.hasOwn(RUNNERS, name) ? RUNNERS[name] : undefined;
   if (verbs !== undefined) {
-    const at = args.findIndex((arg) => !arg.startsWith("-"));
-    return at !== -1 && verbs.includes(args[at] as string) ? commandAfter(name, args.slice(at + 1), {}) : [];
+    const at = args.findIndex((arg) => verbs.includes(arg));
+    return [...texts, ...(at === -1 ? [] : commandAfter(name, args.slice(at + 1), {}))];
   }
   const wrapper = Object.hasOwn(WRAPPERS, name) ? WRAPPERS[name] : undefined;
-  return wrapper === undefined ? [] : commandAfter(name, args, wrapper);
+  return wrapper === undefined ? texts : [...texts, ...commandAfter(name, args, wrapper)];
 }
 
-function commandAfter(name: string, args: readonly string[], { values = "", skip = 0 }: Wrapper): Inner[] {
-  const takesValue = new Set(values.split(" "));
-  let at = 0;
-  for (; at < args.length; at++) {
-    const arg = args[at] as string;
-    if (arg === "--") {
-      at += 1;
-      break;
-    }
-    if (takesValue.has(arg)) at += 1;
-    else if (!/^-./.test(arg) && !/^[A-Za-z_]\w*=/.test(arg)) break;
-  }
-  const words = args.slice(at + skip).filter((arg, index, all) => !isAssignmentBefore(all, index, arg));
-  if (words.length === 0) return [];
-  const directory = CHANGES_DIRECTORY.has(name)
-    ? valueAfter(args.slice(0, at), ["-C", "-D", "--chdir"])
-    : undefined;
-  // What xargs adds is not known here; a reader that knows puts it in place of the mark.
-  const more = name === "xargs" || name === "parallel" ? [OPEN] : [];
-  const all = [...words.map((word) => (name === "xargs" ? word.replaceAll("{}", OPEN) : word)), ...more];
-  return [{ words: all, via: name, ...(directory === undefined ? {} : { directory }) }];
+function shellText(via: string, { script, operands }: ShellArguments): Inner[] {
+  return script === undefined ? [] : [{ script, parameters: operands, via }];
 }
 
-const CHANGES_DIRECTORY = new Set(["env", "sudo"]);
+const ASSIGNMENT = /^[A-Za-z_]\w*=/;
 
-function isAssignmentBefore(all: readonly string[], index: number, arg: string): boolean {
-  return /^[A-Za-z_]\w*=/.test(arg) && all.slice(0, index).every((before) => /^[A-Za-z_]\w*=/.test(before));
+function commandAfter(via: string, args: readonly string[], wrapper: Wrapper): Inner[] {
+  const { options } = readOptions(args, wrapper);
+  const directory = valuesOf(options, ...(DIRECTORY_OPTIONS[via] ?? [])).at(-1);
+  const isPiped = via === "xargs" || via === "parallel";
+  const marks = ["{}", ...(via === "xargs" ? valuesOf(options, "I", "J") : [])];
+  const starts = commandStarts(args, wrapper);
+  if (starts.length > STARTS_MAX)
+    throw new Error(`${via} may begin its command in more than ${STARTS_MAX} places`);
+  return starts.flatMap((start) => {
+    const words = args.slice(start + (wrapper.skip ?? 0));
+    while (ASSIGNMENT.test(words[0] ?? "")) words.shift();
+    if (words.length === 0) return [];
+    // What xargs adds is not known here; a reader that knows puts it in place of the mark.
+    const all = [
+      ...words.map((word) =>
+        via === "xargs" ? marks.reduce((text, mark) => text.replaceAll(mark, OPEN), word) : word,
+      ),
+      ...(isPiped ? [OPEN] : []),
+    ];
+    return [{ words: all, via, ...(directory === undefined ? {} : { directory }) }];
+  });
 }
 
-function unwrapShell(name: string, args: readonly string[]): Inner[] {
-  const words = withoutShellValues(args);
-  for (const [index, arg] of words.entries()) {
-    if (!/^[-+]/.test(arg) || arg === "-" || arg === "--") return [];
-    if (!/^-[A-Za-z]*c[A-Za-z]*$/.test(arg) && arg !== "--command") continue;
-    const at = words.findIndex((other, place) => place > index && !other.startsWith("-"));
-    const script = words[at];
-    return script === undefined ? [] : [{ script, parameters: words.slice(at + 1), via: name }];
-  }
-  return [];
+/** Where the wrapper's own words end: in several places when its options are not known. */
+function commandStarts(args: readonly string[], wrapper: Wrapper): readonly number[] {
+  if (wrapper.isAnywhere === true) return args.flatMap((arg, index) => (arg.startsWith("-") ? [] : [index]));
+  return operandStarts(args, wrapper).flatMap((at) => {
+    // `env A=b -u C x`, `env - x`: more options may follow.
+    if (!ASSIGNMENT.test(args[at] as string) && args[at] !== "-") return [at];
+    return commandStarts(args.slice(at + 1), wrapper).map((next) => at + 1 + next);
+  });
 }
 
-/** Without the values of `-o pipefail` and the like. */
-export function withoutShellValues(args: readonly string[]): readonly string[] {
-  return args.filter(
-    (_, index) => !/^(?:[-+][A-Za-z]*[oO]|--rcfile|--init-file)$/.test(args[index - 1] ?? ""),
-  );
+/** Places in which the command of a wrapper may begin; beyond, nobody can say what it runs. */
+const STARTS_MAX = 60;
+
+const DIRECTORY_OPTIONS: Readonly<Record<string, readonly string[]>> = {
+  env: ["C", "chdir"],
+  sudo: ["D", "chdir"],
+  run0: ["chdir"],
+  "systemd-run": ["working-directory"],
+};
+
+function optionTexts(name: string, args: readonly string[], table: OptionTable): Inner[] {
+  const { options } = readOptions(args, table, { isPermuted: true });
+  return valuesOf(options, "c", "command").map((script) => ({ script, parameters: [], via: name }));
 }
 
 function unwrapFind(args: readonly string[]): Inner[] {
@@ -212,81 +137,80 @@ function afterWord(args: readonly string[], marks: readonly string[], via: strin
   return words.length === 0 ? [] : [{ words: words.some(isOpen) ? words : [...words, OPEN], via }];
 }
 
-function unwrapSsh(args: readonly string[]): Inner[] {
-  const takesValue = /^-[bcDEeFIiJLlmOoPpQRSWw]$/;
-  let at = 0;
-  while (at < args.length && (args[at] as string).startsWith("-"))
-    at += takesValue.test(args[at] as string) ? 2 : 1;
-  const words = args.slice(at + 1);
-  return words.length === 0 ? [] : [{ script: words.join(" "), parameters: [], via: "ssh" }];
-}
+/** Settings whose value git runs. */
+const GIT_PROGRAMS =
+  /^(?:core\.(?:pager|editor|sshcommand|fsmonitor|gitproxy|askpass)|sequence\.editor|diff\.external|pager\..+|gpg\.program|credential\..*helper|(?:filter|diff|merge|difftool|mergetool|browser|man|trailer|uploadpack)\..+)$/i;
 
-/** Aliases and hooks that are given on the command line, and the verbs that run a command for each commit or module. */
+/** Aliases and programs that are given on the command line, and the verbs that run a command for each commit or module. */
 function unwrapGit(args: readonly string[]): Inner[] {
   const found: Inner[] = [];
+  const script = (text: string) => found.push({ script: text, parameters: [], via: "git" });
   for (const [index, arg] of args.entries()) {
-    const setting = args[index - 1] === "-c" ? /^alias\.[^=]+=!(.*)$/s.exec(arg)?.[1] : undefined;
-    if (arg.startsWith("!") && args.includes("config"))
-      found.push({ script: arg.slice(1), parameters: [], via: "git" });
-    if (setting !== undefined) found.push({ script: setting, parameters: [], via: "git" });
-    if (args[index - 1] === "--exec" || args[index - 1] === "-x")
-      found.push({ script: arg, parameters: [], via: "git" });
+    const before = args[index - 1] ?? "";
+    const [name = "", value] = before === "-c" ? arg.split(/=(.*)/s) : [before, arg];
+    if (value !== undefined && /^alias\./i.test(name))
+      script(value.startsWith("!") ? value.slice(1) : `git ${value}`);
+    if (value !== undefined && GIT_PROGRAMS.test(name)) script(value.replace(/^!/, ""));
+    if (before === "--exec" || before === "-x") script(arg);
+    const attached = /^--(?:exec|receive-pack|upload-pack)=(.*)$/s.exec(arg)?.[1];
+    if (attached !== undefined) script(attached);
   }
   const at = args.findIndex(
     (arg, index) => arg === "foreach" || (arg === "run" && args[index - 1] === "bisect"),
   );
   const rest = at === -1 ? [] : args.slice(at + 1).filter((arg) => arg !== "--recursive");
-  if (rest.length > 0) found.push({ script: rest.join(" "), parameters: [], via: "git" });
+  if (rest.length > 0) script(rest.join(" "));
   return found;
 }
 
 /** Programs that tar starts for checkpoints and members. */
 function unwrapTar(args: readonly string[]): Inner[] {
-  return args.flatMap((arg) => {
-    const script = /^--(?:checkpoint-action=exec|to-command|use-compress-program)=(.*)$/s.exec(arg)?.[1];
-    return script === undefined ? [] : [{ script, parameters: [], via: "tar" }];
+  const scripts = args.flatMap((arg, index) => {
+    const before = args[index - 1] ?? "";
+    const attached = /^--(?:checkpoint-action=exec|to-command|use-compress-program|info-script)=(.*)$/s.exec(
+      arg,
+    )?.[1];
+    const separate = /^(?:--to-command|--use-compress-program|--info-script|-I|-F)$/.test(before)
+      ? arg
+      : undefined;
+    const action = before === "--checkpoint-action" ? /^exec=(.*)$/s.exec(arg)?.[1] : undefined;
+    return [attached, separate, action].filter((script) => script !== undefined);
   });
-}
-
-/** `docker exec c x`, `kubectl exec p -- x`; the file system is another one, and as dear. */
-function unwrapContainer(name: string, args: readonly string[]): Inner[] {
-  const at = args.indexOf("exec");
-  if (at === -1 || at > 3) return [];
-  const rest = args.slice(at + 1);
-  const dashes = rest.indexOf("--");
-  if (dashes !== -1)
-    return [{ words: rest.slice(dashes + 1), via: name }].filter(({ words }) => words.length > 0);
-  const takesValue = /^(?:-u|-w|-e|-n|-c|--user|--workdir|--env|--namespace|--container)$/;
-  let word = 0;
-  while (word < rest.length && (rest[word] as string).startsWith("-"))
-    word += takesValue.test(rest[word] as string) ? 2 : 1;
-  const words = rest.slice(word + 1);
-  return words.length === 0 ? [] : [{ words, via: name }];
+  return scripts.map((script) => ({ script, parameters: [], via: "tar" }));
 }
 
 /** `env -S "x"`, `watch "x"`, `parallel "x" ::: a`: one word that is a text. */
 function textsOf(name: string, args: readonly string[]): Inner[] {
+  const text = (script: string): Inner => ({ script, parameters: [], via: name });
   if (name === "env") {
-    const text = valueAfter(args, ["-S", "--split-string"]);
-    return text === undefined ? [] : [{ script: text, parameters: [], via: name }];
+    // What stands behind `-S text` is appended to that text, options or not.
+    for (const index of args.slice(0, STARTS_MAX).keys()) {
+      const { options } = readOptions(args.slice(0, index + 1), WRAPPERS.env ?? {});
+      const [split] = valuesOf(options, "S", "split-string");
+      if (split !== undefined) return [text([split, ...args.slice(index + 1).map(quote)].join(" "))];
+    }
+    return valuesOf(readOptions(args, WRAPPERS.env ?? {}).options, "S", "split-string").map(text);
   }
-  const { rest } = optionsOf(args);
-  return rest
-    .filter((word) => word.includes(" "))
-    .map((word) => ({
-      script: word.replaceAll("{}", OPEN),
-      parameters: [],
-      via: name,
-    }));
+  if (name === "flock") {
+    const { options, operands } = readOptions(args, WRAPPERS.flock ?? {});
+    const behind = readOptions(operands.slice(1), { values: "c", longValues: "command" }).options;
+    return valuesOf([...options, ...behind], "c", "command").map(text);
+  }
+  const isEntr = name === "entr" && args.some((arg) => /^-[a-z]*s/.test(arg));
+  const isTmux =
+    name === "tmux" &&
+    args.some((arg) =>
+      /^(?:new|new-session|new-window|neww|split-window|splitw|respawn-\w+|send|send-keys|run|run-shell|if|if-shell)$/.test(
+        arg,
+      ),
+    );
+  if (!isEntr && !isTmux && !/^(?:watch|parallel|sem|hyperfine|capsh)$/.test(name)) return [];
+  return args
+    .filter((word) => word.includes(" ") && !word.startsWith("-"))
+    .map((word) => text(word.replaceAll("{}", OPEN)));
 }
 
-function valueAfter(args: readonly string[], marks: readonly string[]): string | undefined {
-  for (const [index, arg] of args.entries()) {
-    if (marks.includes(arg)) return args[index + 1];
-    for (const mark of marks) {
-      if (mark.startsWith("--") && arg.startsWith(`${mark}=`)) return arg.slice(mark.length + 1);
-      if (mark.length === 2 && arg.startsWith(mark) && !arg.startsWith("--")) return arg.slice(2);
-    }
-  }
-  return undefined;
+/** As one word of a text for a shell; what is open stays open. */
+function quote(word: string): string {
+  return `"${word.replaceAll(/[\\"$`]/g, "\\$&")}"`;
 }

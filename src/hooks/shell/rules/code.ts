@@ -2,11 +2,11 @@
 // name that can be read.
 
 import { optionsOf, type ShellCommand } from "../command.ts";
-import { isOpen, OPEN, showField } from "../fields.ts";
+import { FOREIGN, isOpen, isWhollyOpen, OPEN, showField } from "../fields.ts";
 import { printedBy } from "../output.ts";
-import { readsScript } from "../read-shell.ts";
+import { readsShellInput, SHELLS } from "../shell-arguments.ts";
 import { breadthOf } from "../targets.ts";
-import { SHELLS, unwrap } from "../unwrap.ts";
+import { unwrap } from "../unwrap.ts";
 import { describeManagementTask } from "./databases.ts";
 import { CANNOT_BE_READ, type Facts, quote, type Rule } from "./rule.ts";
 
@@ -26,7 +26,9 @@ export const codeSource: Rule = (command) => {
   const isShell = SHELLS.has(name);
   const isInterpreter = INTERPRETERS.test(name);
   const isSource = name === "source" || name === ".";
+  const isFed = readsShellInput(command);
   if (
+    !isFed &&
     !isShell &&
     !isInterpreter &&
     !isSource &&
@@ -43,9 +45,9 @@ export const codeSource: Rule = (command) => {
     isShell ||
     (isInterpreter && inlineCode(command) !== undefined);
   if (isCode && substitutions.some((one) => DOWNLOADERS.test(one.name))) return FROM_NET;
-  const readsInput = isShell
-    ? readsScript(args) && unwrap(command).length === 0
-    : isInterpreter && readsProgram(args);
+  const readsInput = isFed || (isInterpreter && readsProgram(args));
+  const printed = readsInput ? (input.text ?? printedBy(input.from.at(-1))) : undefined;
+  if (printed !== undefined && isWhollyOpen(printed)) return HIDDEN;
   if (readsInput && input.text === undefined && input.from.length > 0) {
     if (input.from.some((one) => DOWNLOADERS.test(one.name))) return FROM_NET;
     const last = input.from.at(-1);
@@ -58,8 +60,7 @@ export const codeSource: Rule = (command) => {
         ? []
         : [args.join(" ")]
       : unwrap(command).flatMap((inner) => ("script" in inner ? [inner.script] : []));
-  if (!scripts.some((script) => isOpen(script) && script.replaceAll(OPEN, "").trim() === ""))
-    return undefined;
+  if (!scripts.some(isWhollyOpen)) return undefined;
   if (substitutions.length === 0) return HIDDEN;
   return substitutions.some((one) => DECODERS.test(one.name)) ? HIDDEN : undefined;
 };
@@ -124,7 +125,12 @@ export function describeInline(
 }
 
 /** A command whose name only the run knows: its arguments decide. */
-export const nameless: Rule = ({ name, args, directories }, facts) => {
+export const nameless: Rule = ({ name, args, directories, substitutions }, facts) => {
+  if (
+    isWhollyOpen(name) &&
+    (name.includes(FOREIGN) || substitutions.some((one) => DOWNLOADERS.test(one.name)))
+  )
+    return `has a name that ${CANNOT_BE_READ}: it may be any command`;
   if (!isOpen(name) && !name.includes("\ue001")) return undefined;
   const { short, long, rest } = optionsOf(args);
   const isBroad = rest.some((target) => breadthOf(target, directories, facts) === "broad");

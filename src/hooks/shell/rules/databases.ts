@@ -35,7 +35,8 @@ function inputOf({ input }: ShellCommand): string {
 const sql: Rule = (command) => {
   const words = command.args.filter((arg) => !isOpen(arg) || arg.length > 1).map(showField);
   for (const text of [...words, inputOf(command)]) {
-    const found = describeSql(text.replace(/^-{1,2}\w+=?/, ""));
+    // `-e'DROP …'`: the letter is no part of it.
+    const found = describeSql(text.replace(/^--[\w-]+=|^-[A-Za-z](?=.)/, ""));
     if (found !== undefined) return found;
   }
   return undefined;

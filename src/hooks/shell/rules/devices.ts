@@ -4,6 +4,7 @@ import { posix } from "node:path";
 import { optionsOf, type ShellCommand } from "../command.ts";
 import { isOpen } from "../fields.ts";
 import { isDevice, isImportantFile } from "../targets.ts";
+import { touchedBy } from "../writing-words.ts";
 import { describeEmptied } from "./removing.ts";
 import { type Facts, quote, type Rule } from "./rule.ts";
 
@@ -50,9 +51,21 @@ const tee: Rule = (command, facts) => {
 
 const copy: Rule = (command, facts) => {
   const { rest } = optionsOf(command.args);
-  const bad = rest.length > 1 ? describeImportant(rest.slice(-1), command, facts) : undefined;
-  if (bad !== undefined) return `writes over ${bad}`;
   return rest[0] === "/dev/null" ? describeEmptied(rest.slice(1), command, facts) : undefined;
+};
+
+const COPIERS = /^(?:cp|mv|ln|install|link|rsync|scp|curl|wget|sort|g?sed|gpg|age|patch|uniq|iconv|openssl)$/;
+
+/** Of programs that copy, move, download or edit in place: what they write over. */
+export const writesOver: Rule = (command, facts) => {
+  if (!COPIERS.test(command.name)) return undefined;
+  const targets = touchedBy({ ...command, redirections: [] }).filter(({ isWhole }) => !isWhole);
+  const bad = describeImportant(
+    targets.map(({ field }) => field),
+    command,
+    facts,
+  );
+  return bad === undefined ? undefined : `writes over ${bad}`;
 };
 
 const always =

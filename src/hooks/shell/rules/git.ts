@@ -2,6 +2,8 @@
 
 import { optionsOf, type ShellCommand } from "../command.ts";
 import { isOpen } from "../fields.ts";
+import { GIT_OPTIONS } from "../git-writes.ts";
+import { readOptions, valuesOf } from "../read-options.ts";
 import { describeBroad, type Facts, quote, type Rule } from "./rule.ts";
 
 type Verb = (args: readonly string[], command: ShellCommand, facts: Facts) => string | undefined;
@@ -10,22 +12,41 @@ const WORK = "throws away work that is not committed";
 const HISTORY = "rewrites or drops history";
 
 export const git: Rule = (command, facts) => {
-  const { args } = command;
-  let at = 0;
-  while (at < args.length && (args[at] as string).startsWith("-"))
-    at += /^(?:-C|-c|--git-dir|--work-tree|--namespace|--exec-path|--config-env)$/.test(args[at] as string)
-      ? 2
-      : 1;
-  const verb = args[at];
-  const rest = args.slice(at + 1);
+  const { options, operands } = readOptions(command.args, GIT_OPTIONS);
+  const [verb, ...given] = operands;
+  const dashes = given.indexOf("--");
+  const rest = given.map((arg, index) => (dashes === -1 || index < dashes ? wholeOption(arg) : arg));
   if (verb === undefined || rest.includes("--help") || rest.includes("-h")) return undefined;
   if (isOpen(verb))
     return rest.some((arg) => /^(?:-f|--force|--hard|-fdx?|--mirror)$/.test(arg))
       ? "has a git verb that cannot be read"
       : undefined;
+  const settings = valuesOf(options, "c").join("\n").toLowerCase();
+  if (
+    verb === "clean" &&
+    /^clean\.requireforce=(?:false|0|no|off)$/m.test(settings) &&
+    !rest.some((arg) => /^-\w*n|^--dry/.test(arg))
+  )
+    return "removes files that git does not know";
+  if (verb === "push" && /^remote\..*\.(?:mirror=(?:true|1|yes|on)|push=\+)/m.test(settings))
+    return "pushes by force";
   const judge = Object.hasOwn(VERBS, verb) ? VERBS[verb] : undefined;
   return judge?.(rest, command, facts);
 };
+
+/** Long options of the verbs below; those that mean less stand before those that begin alike and destroy. */
+const LONG =
+  "all branch cached create delete detach discard-changes dry-run expire force force-with-lease force-if-includes hard help keep merge mirror mixed no-verify orphan ours patch progress prune quiet recurse-submodules root soft source staged tags theirs track verbose worktree".split(
+    " ",
+  );
+
+/** git takes long names cut short: `--har`. */
+function wholeOption(arg: string): string {
+  const [, name = "", value = ""] = /^--([a-z][a-z-]*)(=.*)?$/s.exec(arg) ?? [];
+  if (name === "" || LONG.includes(name)) return arg;
+  const whole = LONG.find((long) => long.startsWith(name));
+  return whole === undefined ? arg : `--${whole}${value}`;
+}
 
 const DEFAULT_BRANCH =
   /^(?:refs\/heads\/)?(?:main|master|trunk|develop|development|production|prod|release(?:[/-].*)?)$/;
@@ -34,6 +55,8 @@ const push: Verb = (args) => {
   const { short, long, rest } = optionsOf(args);
   if (long.includes("--dry-run") || short.includes("n")) return undefined;
   if (short.includes("f") || long.includes("--force")) return "pushes by force";
+  if (long.some((option) => option === "--force-with-lease") && long.includes("--all"))
+    return "pushes all branches by force";
   if (long.includes("--mirror") || long.includes("--prune")) return "deletes branches of the remote";
   const refs = rest.slice(1);
   if (short.includes("d") || long.includes("--delete"))
@@ -93,7 +116,10 @@ const VERBS: Readonly<Record<string, Verb>> = {
       ? WORK
       : undefined;
   },
-  stash: ([verb]) => (verb === "drop" || verb === "clear" ? WORK : undefined),
+  stash: (args) => {
+    const [verb] = optionsOf(args).rest;
+    return verb === "drop" || verb === "clear" ? WORK : undefined;
+  },
   branch: (args) => {
     const { short, long } = optionsOf(args);
     const isForced =
@@ -108,7 +134,7 @@ const VERBS: Readonly<Record<string, Verb>> = {
       : "removes all files",
   rebase: (args) => (optionsOf(args).long.includes("--root") ? HISTORY : undefined),
   reflog: ([verb]) => (verb === "expire" || verb === "delete" ? HISTORY : undefined),
-  gc: (args) => (args.some((arg) => /^--prune=(?:now|all)/.test(arg)) ? HISTORY : undefined),
+  gc: (args) => (/(?:^|\n)--prune[=\n](?:now|all)/.test(args.join("\n")) ? HISTORY : undefined),
   prune: (args) => (optionsOf(args).short.includes("n") || args.includes("--dry-run") ? undefined : HISTORY),
   "filter-branch": () => HISTORY,
   "filter-repo": (args) => (args.includes("--analyze") || args.includes("--dry-run") ? undefined : HISTORY),

@@ -2,20 +2,31 @@
 
 import { optionsOf } from "../command.ts";
 import { isOpen } from "../fields.ts";
+import { type OptionTable, readOptions } from "../read-options.ts";
 import type { Rule } from "./rule.ts";
 
-/** The words without options, joined: `system prune`. */
-function verbsOf(args: readonly string[]): string {
-  return optionsOf(args).rest.join(" ");
+/** Options of these programs that take the next word, before their verb or behind it. */
+const GLOBAL: OptionTable = {
+  values: "nCHcRswl",
+  longValues:
+    "region profile output query endpoint-url ca-bundle cli-read-timeout cli-connect-timeout project account configuration format verbosity impersonate-service-account billing-project subscription resource-group name namespace context cluster user kubeconfig server token as as-group kube-context host config log-level tlscacert tlscert tlskey repo stack cwd color env-file file project-name project-directory profile ansi parallel registry prefix workspace filter dir app remote hostname chdir",
+};
+
+/** The words without options, joined: `system prune`. Once as if no option took the next word, once as if those that mostly do so did. */
+function verbsOf(args: readonly string[]): readonly string[] {
+  const taken = readOptions(args, GLOBAL, { isPermuted: true }).operands;
+  return [...new Set([optionsOf(args).rest.join(" "), taken.join(" ")])];
 }
 
+const says = (args: readonly string[], pattern: RegExp): boolean =>
+  verbsOf(args).some((verbs) => pattern.test(verbs));
+
 const docker: Rule = ({ args }) => {
-  const verbs = verbsOf(args);
   if (args.includes("exec") || args.includes("--help")) return undefined; // what runs inside is judged by itself
-  if (/^(?:system|volume|image|container|network|builder|buildx|pod|machine) prune\b/.test(verbs))
+  if (says(args, /^(?:system|volume|image|container|network|builder|buildx|pod|machine) prune\b/))
     return "removes all that is not in use";
-  if (/^volume (?:rm|remove)\b/.test(verbs)) return "removes volumes with their data";
-  if (/^(?:stack|swarm|machine|context) (?:rm|remove|down|leave)\b/.test(verbs) && args.length > 1)
+  if (says(args, /^volume (?:rm|remove)\b/)) return "removes volumes with their data";
+  if (says(args, /^(?:stack|swarm|machine|context) (?:rm|remove|down|leave)\b/) && args.length > 1)
     return "takes a deployment down";
   const isComposeDown = args.includes("down") && (args[0] === "compose" || !args.includes("compose"));
   const { short, long } = optionsOf(args);
@@ -25,15 +36,11 @@ const docker: Rule = ({ args }) => {
   )
     return "takes services down with their volumes";
   const isAll = args.some((arg) => isOpen(arg));
-  if (
-    /^(?:rm|rmi|kill|stop|container rm|image rm|container kill)\b/.test(verbs) &&
-    isAll &&
-    /rm|kill/.test(verbs)
-  )
+  if (says(args, /^(?:rm|rmi|kill|container rm|image rm|container kill)\b/) && isAll)
     return "removes whatever another command lists";
   // The host's root inside a container is the host's root.
   if (
-    /^(?:run|create)\b/.test(verbs) &&
+    says(args, /^(?:run|create)\b/) &&
     args.some((arg) => /^(?:-v=?|--volume=)?\/:\//.test(arg) || /\bsource=\/,/.test(arg))
   )
     return "gives a container the whole file system";
@@ -64,13 +71,12 @@ const kubectl: Rule = ({ args }) => {
 };
 
 const terraform: Rule = ({ args }) => {
-  const verbs = verbsOf(args);
-  if (/\bdestroy\b/.test(verbs) || args.some((arg) => /^--?destroy$/.test(arg))) {
+  if (says(args, /\bdestroy\b/) || args.some((arg) => /^--?destroy$/.test(arg))) {
     // A plan to destroy destroys nothing.
-    return /^plan\b/.test(verbs) ? undefined : "destroys infrastructure";
+    return says(args, /^plan\b/) ? undefined : "destroys infrastructure";
   }
-  if (/^(?:run-all|run --all) destroy/.test(verbs)) return "destroys infrastructure";
-  return /^(?:state rm|workspace delete|force-unlock)\b/.test(verbs)
+  if (says(args, /^(?:run-all|run --all) destroy/)) return "destroys infrastructure";
+  return says(args, /^(?:state rm|workspace delete|force-unlock)\b/)
     ? "forgets infrastructure that runs"
     : undefined;
 };
@@ -79,7 +85,7 @@ const byVerb =
   (pattern: RegExp, what: string): Rule =>
   ({ args }) => {
     if (args.some((arg) => /^--?(?:dry-?run|help)$/.test(arg))) return undefined;
-    return pattern.test(verbsOf(args)) ? what : undefined;
+    return says(args, pattern) ? what : undefined;
   };
 
 const CLOUD = "deletes resources of a cloud";
@@ -87,11 +93,10 @@ const PUBLISHED = "takes back what was published";
 
 const aws: Rule = ({ args }) => {
   if (args.includes("--dryrun") || args.includes("--dry-run") || args.includes("help")) return undefined;
-  const verbs = verbsOf(args);
-  if (/^s3 (?:rb|rm)\b/.test(verbs))
-    return args.includes("--recursive") || /^s3 rb/.test(verbs) ? CLOUD : undefined;
-  if (/^s3 sync\b/.test(verbs)) return args.includes("--delete") ? CLOUD : undefined;
-  return /^\S+ (?:delete|terminate|deregister|destroy|purge|batch-delete|schedule-key-deletion)\b/.test(verbs)
+  if (says(args, /^s3 (?:rb|rm)\b/))
+    return args.includes("--recursive") || says(args, /^s3 rb/) ? CLOUD : undefined;
+  if (says(args, /^s3 sync\b/)) return args.includes("--delete") ? CLOUD : undefined;
+  return says(args, /^\S+ (?:delete|terminate|deregister|destroy|purge|batch-delete|schedule-key-deletion)\b/)
     ? CLOUD
     : undefined;
 };
@@ -135,7 +140,7 @@ export const INFRASTRUCTURE: Readonly<Record<string, Rule>> = {
       ? PUBLISHED
       : ghVerbs(command, facts),
   glab: byVerb(/^(?:repo delete|release delete)\b/, PUBLISHED),
-  npm: byVerb(/^(?:unpublish|deprecate|owner rm)\b/, PUBLISHED),
+  npm: byVerb(/^(?:unp(?:u(?:b(?:l(?:i(?:s(?:h)?)?)?)?)?)?|deprecate|owner rm)\b/, PUBLISHED),
   pnpm: byVerb(/^unpublish\b/, PUBLISHED),
   cargo: byVerb(/^yank\b/, PUBLISHED),
   gem: byVerb(/^yank\b/, PUBLISHED),

@@ -2,7 +2,10 @@
 
 import { optionsOf, type ShellCommand } from "../command.ts";
 import { isOpen } from "../fields.ts";
-import { breadthOf } from "../targets.ts";
+import { readFind } from "../find-expression.ts";
+import { readOptions, valuesOf } from "../read-options.ts";
+import { breadthOf, isScratch } from "../targets.ts";
+import { WRITERS } from "../writers.ts";
 import { CANNOT_BE_READ, describeBroad, type Facts, quote, type Rule } from "./rule.ts";
 
 const rm: Rule = (command, facts) => {
@@ -38,7 +41,8 @@ function namingSource({
     const [first] = input.from.length > 0 ? input.from : listed;
     if (first === undefined) return `what another program names, which ${CANNOT_BE_READ}`;
     const { name } = first;
-    if ((name === "find" || name === "gfind") && hasFilter(first.args)) return undefined;
+    if ((name === "find" || name === "gfind") && readFind(first.args, () => false).printsTested)
+      return undefined;
     if ((name === "fd" || name === "fdfind") && optionsOf(first.args).rest.length > 0) return undefined;
     const isSearch =
       /^(?:grep|egrep|rg|ag|ack)$/.test(name) || (name === "ls" && optionsOf(first.args).rest.length > 0);
@@ -53,37 +57,17 @@ function namingSource({
   };
 }
 
-/** A test that leaves most files alone. */
-function hasFilter(args: readonly string[]): boolean {
-  return args.some((arg, index) => {
-    if (
-      !/^-(?:i?name|i?path|i?wholename|i?regex|newer\w*|[acm]time|[acm]min|size|empty|user|inum|samefile)$/.test(
-        arg,
-      )
-    )
-      return false;
-    if (arg === "-empty") return true;
-    const value = args[index + 1] ?? "";
-    return args[index - 1] !== "!" && args[index - 1] !== "-not" && !/^[.*?/\ue000\ue001]*$/.test(value);
-  });
-}
-
 const DELETERS = new Set(["rm", "shred", "unlink", "srm", "truncate", "dd", "wipe"]);
 
 const find: Rule = (command, facts) => {
-  const { args } = command;
-  const deletes = args.includes("-delete") || execsOf(args).some((words) => words.some(isDeleter));
-  if (!deletes) return undefined;
-  const end = args.findIndex((arg) => /^[-(!]/.test(arg) && !/^-[HLPDO]/.test(arg));
-  const roots = args.slice(0, end === -1 ? undefined : end).filter((arg) => !arg.startsWith("-"));
-  const isFiltered = hasFilter(args);
-  const where = roots.length === 0 ? ["."] : roots;
-  for (const root of where) {
+  const { removes, removesUntested, roots } = readFind(command.args, (words) => words.some(isDeleter));
+  if (!removes) return undefined;
+  for (const root of roots) {
     const breadth = breadthOf(root, command.directories, facts);
     if (breadth === "narrow") continue;
     if (breadth === "open") return `removes below ${quote(root)}, a target that ${CANNOT_BE_READ}`;
     const isProject = command.directories.every((directory) => isSamePlace(root, directory, facts.cwd));
-    if (isFiltered && isProject && !args.includes(".git")) return undefined;
+    if (!removesUntested && ((isProject && !command.args.includes(".git")) || isScratch(root))) continue;
     return `removes what find finds below ${quote(root)}`;
   }
   return undefined;
@@ -97,14 +81,6 @@ function isSamePlace(root: string, directory: string, cwd: string): boolean {
   return (root === "." || root === "./" || root === cwd) && directory === cwd;
 }
 
-function execsOf(args: readonly string[]): string[][] {
-  return args.flatMap((arg, index) => {
-    if (!/^-(?:exec|ok)(?:dir)?$/.test(arg)) return [];
-    const end = args.findIndex((other, at) => at > index && (other === ";" || other === "+"));
-    return [args.slice(index + 1, end === -1 ? undefined : end)];
-  });
-}
-
 const fd: Rule = ({ args }) => {
   const at = args.findIndex((arg) => /^(?:-x|-X|--exec|--exec-batch)$/.test(arg));
   if (at === -1 || !args.slice(at + 1).some(isDeleter)) return undefined;
@@ -113,9 +89,12 @@ const fd: Rule = ({ args }) => {
 };
 
 const mv: Rule = (command, facts) => {
-  const { rest } = optionsOf(command.args);
-  if (rest.at(-1) === "/dev/null") return "moves files into /dev/null";
-  const broad = describeBroad(rest.slice(0, -1), command, facts, { isOpenFine: true });
+  const { options, operands } = readOptions(command.args, WRITERS.mv ?? {}, { isPermuted: true });
+  const isInto = valuesOf(options, "t", "target-directory").length > 0;
+  if (!isInto && operands.at(-1) === "/dev/null") return "moves files into /dev/null";
+  const broad = describeBroad(isInto ? operands : operands.slice(0, -1), command, facts, {
+    isOpenFine: true,
+  });
   if (broad === undefined) return undefined;
   // Everything of a folder into one of its own folders is a tidy-up, not a loss.
   return /^"(?:\.\/)?\*+"$/.test(broad) ? undefined : `moves ${broad} away`;
