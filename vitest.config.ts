@@ -1,13 +1,18 @@
 import { fileURLToPath } from "node:url";
 import { configDefaults, defineConfig } from "vitest/config";
 
-/** Suites that kill programs at every step or start hundreds of them: `npm run test:faults`. */
+/** Suites that kill programs at every step, make them misbehave, or start hundreds of them: `npm run test:faults`. */
 export const FAULT_SUITES = [
+  "test/broker/shim-deadline.test.ts",
+  "test/broker/shim-faults.test.ts",
   "test/field-reports/processes.test.ts",
   "test/journal/fault-points.test.ts",
   "test/soak/soak.test.ts",
   "test/spawn/escape.test.ts",
   "test/supervisor/shutdown.test.ts",
+  "test/testkit/sins.claude.test.ts",
+  "test/testkit/sins.codex.test.ts",
+  "test/testkit/sins.more.test.ts",
   "test/watchdog/program.test.ts",
 ];
 

@@ -143,7 +143,7 @@ test("list shows address, where, once and async", async () => {
   const lines = describeHooks(await listHooks(loaded)).join("\n");
   expect(lines).toContain("POST https://guard.example/check?key=…");
   expect(lines).toContain('where {"tool_name":"Bash"}');
-  expect(lines).toMatch(/self-test\(s\), once, async$/m);
+  expect(lines).toMatch(/ms, async, decides nothing, once, 0 self-test\(s\)$/m);
   expect(lines).not.toContain("pl4nted");
 });
 
