@@ -7,6 +7,7 @@ import { HookExecutionError } from "../../src/broker/hook-execution-error.ts";
 import type { CompiledCommand, CompiledEntry, CompiledFunction } from "../../src/compiler/plan.ts";
 import { addContext, ask, deny, rewrite } from "../../src/profile/answer.ts";
 import type { Envelope } from "../../src/profile/envelope-types.ts";
+import { fn, SHELL_CALL, terms } from "./chain-support.ts";
 
 let session: ChainSession;
 let steps: ChainStep[];
@@ -19,41 +20,18 @@ afterEach(async () => {
   await settleBackground(session);
 });
 
-const envelope: Envelope = {
-  session_id: "s",
-  cwd: "/",
-  hook_event_name: "PreToolUse",
-  harness: "lionagi",
-  profile: "v1",
-  run_id: "r",
-  tool_name: "Bash",
-  tool_input: { command: "ls" },
-};
+/** Whose agent does not matter here. */
+const { provider: _claude, ...rest } = SHELL_CALL;
+const envelope: Envelope = rest as Envelope;
 
-let made = 0;
-const common = (): Omit<CompiledFunction, "type" | "name" | "handler"> => {
-  made += 1;
-  return {
-    id: `PreToolUse[${made}]`,
-    event: "PreToolUse",
-    matcher: undefined,
-    timeoutMs: 10_000,
-    onFailure: "closed",
-    grants: false,
-  };
-};
-const fn = (
-  handler: CompiledFunction["handler"],
-  terms: Partial<CompiledFunction> = {},
-): CompiledFunction => ({ ...common(), type: "function", name: "f", handler, ...terms });
-const command = (body: string, terms: Partial<CompiledCommand> = {}): CompiledCommand => ({
-  ...common(),
+const command = (body: string, more: Partial<CompiledCommand> = {}): CompiledCommand => ({
+  ...terms(),
   type: "command",
   argv: ["/bin/sh", "-c", body],
   argv0: "/bin/sh",
   env: {},
   files: [],
-  ...terms,
+  ...more,
 });
 
 const run = (entries: readonly CompiledEntry[], more: Partial<ChainOptions> = {}): Promise<ChainResult> =>

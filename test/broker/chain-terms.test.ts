@@ -8,9 +8,9 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { type ChainOptions, type ChainStep, runChain } from "../../src/broker/chain.ts";
 import { type ChainSession, createChainSession, settleBackground } from "../../src/broker/chain-session.ts";
 import { HookExecutionError } from "../../src/broker/hook-execution-error.ts";
-import type { CompiledEntry, CompiledFunction, CompiledHttp } from "../../src/compiler/plan.ts";
-import type { Envelope } from "../../src/profile/envelope-types.ts";
+import type { CompiledEntry, CompiledHttp } from "../../src/compiler/plan.ts";
 import type { Verdict } from "../../src/profile/verdict.ts";
+import { fn, SHELL_CALL } from "./chain-support.ts";
 
 let session: ChainSession;
 let steps: ChainStep[];
@@ -20,34 +20,7 @@ beforeEach(() => {
 });
 afterEach(() => settleBackground(session));
 
-const envelope: Envelope = {
-  session_id: "s",
-  cwd: "/",
-  hook_event_name: "PreToolUse",
-  harness: "lionagi",
-  profile: "v1",
-  run_id: "r",
-  provider: "claude",
-  tool_name: "Bash",
-  tool_input: { command: "ls" },
-};
-
-let made = 0;
-function fn(handler: CompiledFunction["handler"], terms: Partial<CompiledFunction> = {}): CompiledFunction {
-  made += 1;
-  return {
-    id: `PreToolUse[${made}]`,
-    event: "PreToolUse",
-    matcher: undefined,
-    timeoutMs: 10_000,
-    onFailure: "closed",
-    grants: false,
-    type: "function",
-    name: "f",
-    handler,
-    ...terms,
-  };
-}
+const envelope = SHELL_CALL;
 
 const run = async (entries: readonly CompiledEntry[], more: Partial<ChainOptions> = {}): Promise<Verdict> =>
   (

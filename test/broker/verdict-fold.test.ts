@@ -4,21 +4,9 @@ import { describe, expect, test } from "vitest";
 import { createVerdictFold } from "../../src/broker/verdict-fold.ts";
 import type { Envelope } from "../../src/profile/envelope-types.ts";
 import type { Verdict } from "../../src/profile/verdict.ts";
+import { SHELL_CALL } from "./chain-support.ts";
 
-const envelope: Envelope = {
-  session_id: "s",
-  cwd: "/",
-  hook_event_name: "PreToolUse",
-  harness: "lionagi",
-  profile: "v1",
-  run_id: "r",
-  provider: "claude",
-  tool_name: "Bash",
-  tool_input: { command: "ls" },
-  tool_kind: "shell",
-  tool_command: "ls",
-  tool_paths: ["/a"],
-};
+const envelope: Envelope = { ...SHELL_CALL, tool_kind: "shell", tool_command: "ls", tool_paths: ["/a"] };
 
 function fold(...verdicts: Verdict[]): Verdict {
   const folded = createVerdictFold(envelope);
