@@ -9,7 +9,7 @@ import type { FunctionEntry } from "../declaration/types.ts";
 import { buildHookEnv } from "../exec/hook-env.ts";
 import { type CommandResult, runCommand } from "../exec/run-command.ts";
 import { deny } from "../profile/answer.ts";
-import { describeExit } from "../profile/interpret.ts";
+import { describeExit } from "../profile/describe-exit.ts";
 import { createRedactor } from "../redaction/redactor.ts";
 import { checkOptions, checkStrings, optionError } from "./options.ts";
 import { readCall } from "./read-call.ts";

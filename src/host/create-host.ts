@@ -1,107 +1,26 @@
 // createHookHost: hooks for a program that runs its own model and tool loop, decided by the same chain as those of a spawned agent.
 
 import { randomUUID } from "node:crypto";
-import type { CompiledEntry } from "../compiler/plan.ts";
 import { programOf } from "../compiler/token.ts";
-import { type CompileWarning, listHookWarnings } from "../compiler/warnings.ts";
+import { listHookWarnings } from "../compiler/warnings.ts";
 import { refuseIfAny } from "../errors.ts";
 import type { JsonObject } from "../json.ts";
 import type { EventName } from "../profile/events.ts";
-import type { Where } from "../profile/where.ts";
 import { entrySecrets } from "../redaction/declared-secrets.ts";
 import { createRedactor } from "../redaction/redactor.ts";
 import { hostPlanOf } from "./host-hooks.ts";
 import { checkHostOptions, DEFAULT_MAX_RETRIES, type HostFault, type HostOptions } from "./host-options.ts";
+import type { EventContext, HookHost, HostVerdict } from "./host-types.ts";
 import { orderHooks } from "./order-hooks.ts";
-import type { FailureMode } from "./receipt.ts";
 import { createHostReceipts } from "./receipt-writer.ts";
 import { createHostRuntime, type Fired, failureModeOf, type HostSession } from "./runtime.ts";
 import { copyJson } from "./tool-input.ts";
-import { createHostTools, type HostTools } from "./tools.ts";
-import { consumeOrigin, type Ingress, mintOrigin, type Origin, type PromptVerdict } from "./turn-origin.ts";
-import {
-  type ModelSeam,
-  type ModelTurn,
-  type WrapModelOptions,
-  type WrappedModel,
-  wrapModelCall,
-} from "./wrap-model.ts";
+import { createHostTools } from "./tools.ts";
+import { consumeOrigin, mintOrigin, type PromptVerdict } from "./turn-origin.ts";
+import { type ModelSeam, wrapModelCall } from "./wrap-model.ts";
 
 /** More consecutive `Stop` blocks than this are not passed on (Dv1-10). */
 export const STOP_BLOCK_LIMIT = 8;
-
-/** Of an event that is about no tool and no model call. */
-export interface EventContext {
-  /** @default the host's own */
-  readonly sessionId?: string;
-  readonly agentId?: string;
-  readonly agentType?: string;
-  readonly signal?: AbortSignal;
-}
-
-export interface HostVerdict {
-  /** `deny` on `Stop` and `SubagentStop`: the agent is to go on, for `reason`. */
-  readonly decision: "none" | "deny";
-  readonly reason?: string;
-  /** For the model. */
-  readonly context?: string;
-  readonly suppressed: boolean;
-  /** `Stop` alone: a hook blocked more than 8 times in a row, and is not heeded any more. */
-  readonly isLoop?: true;
-}
-
-export interface HostHookDescription {
-  readonly id: string;
-  readonly event: EventName;
-  readonly type: CompiledEntry["type"];
-  readonly matcher?: string;
-  readonly priority: number;
-  readonly failureMode: FailureMode;
-  readonly timeoutMs: number;
-  readonly where?: Where;
-  readonly once?: true;
-  readonly async?: true;
-}
-
-export interface HookHost {
-  readonly runId: string;
-  readonly sessionId: string;
-  readonly enabled: boolean;
-  readonly tools: HostTools;
-  /** Hooks of each event in the order in which they run; with `enabled: false` none does. */
-  describe(): readonly HostHookDescription[];
-  /** What a caller should know of hooks that are fine: those left out because nobody trusts them (told as a fault too), gates in the background. */
-  readonly warnings: readonly CompileWarning[];
-  /** A way in for a turn. A settled origin is handed on as it is; where nobody has settled it, a user began the turn, and a token is minted. */
-  ingress(ingress: Ingress): Origin;
-  wrapModel<Request, Response>(
-    call: (request: Request, turn: ModelTurn) => Response | Promise<Response>,
-    options?: WrapModelOptions<Request>,
-  ): WrappedModel<Request, Response>;
-  /** For loops that do not use `wrapModel`: to be called before every model call. Announces the prompt of a turn once. */
-  runUserPromptSubmit(
-    origin: Origin,
-    context?: EventContext & { readonly model?: string },
-  ): Promise<HostVerdict>;
-  /** Its context is given with the next model call too. */
-  runSessionStart(fields: { readonly source: string }, context?: EventContext): Promise<HostVerdict>;
-  /** Waits for the session's hooks in the background, and forgets the session. */
-  runSessionEnd(fields: { readonly reason: string }, context?: EventContext): Promise<HostVerdict>;
-  runStop(fields?: JsonObject, context?: EventContext): Promise<HostVerdict>;
-  runSubagentStart(fields: { readonly agent_type: string }, context?: EventContext): Promise<HostVerdict>;
-  runSubagentStop(fields: { readonly agent_type: string }, context?: EventContext): Promise<HostVerdict>;
-  runPreCompact(fields: { readonly trigger: string }, context?: EventContext): Promise<HostVerdict>;
-  runPostCompact(fields: { readonly trigger: string }, context?: EventContext): Promise<HostVerdict>;
-  runNotification(
-    fields: { readonly notification_type: string; readonly message?: string },
-    context?: EventContext,
-  ): Promise<HostVerdict>;
-  /**
-   * Waits for hooks in the background and for receipts.
-   * @throws Error the first error of the receipt store, when it had one
-   */
-  close(): Promise<void>;
-}
 
 /**
  * @throws AgentHooksRefused with every issue found: `option_invalid`, `token_forged`, `event_unknown`, `event_unsupported`,

@@ -1,9 +1,9 @@
 // What a guard is told of a call beside its input: kind, command, paths. A tool may know better than its name says. Throws what the tool's own
 // functions throw.
 
-import { cloneJson, type JsonObject } from "../json.ts";
+import { cloneJson, type Json, type JsonObject } from "../json.ts";
 import { describeTool, type ToolDescription } from "../profile/tool.ts";
-import type { HostTool } from "./tool-types.ts";
+import type { HostTool, ToolCallContext } from "./tool-types.ts";
 
 export function describeCall(tool: HostTool, input: JsonObject): ToolDescription {
   const { tool_kind, tool_command, tool_paths } = describeTool(tool.name, input, undefined, tool.kind);
@@ -18,4 +18,22 @@ export function describeCall(tool: HostTool, input: JsonObject): ToolDescription
     ...(command === undefined ? {} : { tool_command: command }),
     ...(paths === undefined || paths.length === 0 ? {} : { tool_paths: [...paths] }),
   };
+}
+
+/** What an envelope says of a call. Assigned one by one: this is on the way of every guarded call. */
+export function fieldsOf(
+  tool: HostTool,
+  input: JsonObject,
+  { toolUseId, agentId, agentType }: ToolCallContext,
+  response: Json | undefined,
+): JsonObject {
+  const { tool_kind, tool_command, tool_paths } = describeCall(tool, input);
+  const fields: JsonObject = { tool_name: tool.name, tool_input: input, tool_kind };
+  if (tool_command !== undefined) fields.tool_command = tool_command;
+  if (tool_paths !== undefined) fields.tool_paths = tool_paths;
+  if (toolUseId !== undefined) fields.tool_use_id = toolUseId;
+  if (agentId !== undefined) fields.agent_id = agentId;
+  if (agentType !== undefined) fields.agent_type = agentType;
+  if (response !== undefined) fields.tool_response = response;
+  return fields;
 }

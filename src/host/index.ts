@@ -7,19 +7,13 @@ export type { Where } from "../profile/where.ts";
 export { type CompositeStep, type CompositeTool, compositeTool } from "./adapters/composite.ts";
 export { type LspConnection, type LspOptions, lspTools } from "./adapters/lsp.ts";
 export { type SubAgentOptions, type SubAgentResult, subAgentTool } from "./adapters/sub-agent.ts";
-export {
-  createHookHost,
-  type EventContext,
-  type HookHost,
-  type HostHookDescription,
-  type HostVerdict,
-  STOP_BLOCK_LIMIT,
-} from "./create-host.ts";
+export { createHookHost, STOP_BLOCK_LIMIT } from "./create-host.ts";
 export { describeForModel } from "./describe-for-model.ts";
 export { HOST_EVENTS, type HostEventName } from "./host-events.ts";
 export type { HostHook } from "./host-hook.ts";
 export { compileHostHooks, type HostCompileOptions, HostHooks } from "./host-hooks.ts";
 export type { HostFault, HostOptions } from "./host-options.ts";
+export type { EventContext, HookHost, HostHookDescription, HostVerdict } from "./host-types.ts";
 export { createJsonlStore, type JsonlStore, readJsonlStore } from "./jsonl-store.ts";
 export type {
   ApprovalRequest,

@@ -4,6 +4,7 @@
 import { randomUUID } from "node:crypto";
 import type { ChainStep } from "../broker/chain.ts";
 import { asError } from "../message-of.ts";
+import { nameExit } from "../profile/describe-exit.ts";
 import type { Redactor } from "../redaction/redactor.ts";
 import type { FailureMode, HookReceipt, HookRecord, HookType, ReceiptStore } from "./receipt.ts";
 
@@ -127,10 +128,4 @@ const NAME_LENGTH_MAX = 100;
 
 function namesOf(keys: readonly string[]): string[] {
   return keys.slice(0, NAMES_MAX).map((key) => key.slice(0, NAME_LENGTH_MAX));
-}
-
-function nameExit(exit: ChainStep["exit"]): string {
-  if (exit === undefined) return "not run";
-  if (exit.kind === "exit") return `exit ${exit.code}`;
-  return exit.kind === "signal" ? exit.signal : exit.kind;
 }

@@ -1,21 +1,18 @@
 // The one way a tool of the host runs: hooks, the functions inside of them, the final check, the schema, permission, the tool, and back out.
 // Must never run a tool with an input that something before it did not see.
 
-import { isAbsolute } from "node:path";
 import { HookExecutionError } from "../broker/hook-execution-error.ts";
-import { type Issue, refuseIfAny } from "../errors.ts";
 import { cloneJson, isJsonObject, type Json, type JsonObject } from "../json.ts";
 import { isInstance, messageOf } from "../message-of.ts";
 import type { Envelope } from "../profile/envelope-types.ts";
-import { describeCall } from "./describe-call.ts";
+import { checkContext } from "./check-context.ts";
+import { describeCall, fieldsOf } from "./describe-call.ts";
 import { heed } from "./heed.ts";
 import { deny, fail, feedbackOf, type Passage, type RegisteredTool, take, tellOf } from "./passage.ts";
 import {
   type Approver,
   askApprover,
   DEFAULT_APPROVAL_TIMEOUT_MS,
-  isPermissionMode,
-  PERMISSION_MODES,
   type PermissionMode,
   type PermissionOptions,
   questionOf,
@@ -267,24 +264,6 @@ export function createToolGate(options: ToolGateOptions, tools: ReadonlyMap<stri
   };
 }
 
-/** Assigned one by one: this is on the way of every guarded call. */
-function fieldsOf(
-  tool: HostTool,
-  input: JsonObject,
-  { toolUseId, agentId, agentType }: ToolCallContext,
-  response: Json | undefined,
-): JsonObject {
-  const { tool_kind, tool_command, tool_paths } = describeCall(tool, input);
-  const fields: JsonObject = { tool_name: tool.name, tool_input: input, tool_kind };
-  if (tool_command !== undefined) fields.tool_command = tool_command;
-  if (tool_paths !== undefined) fields.tool_paths = tool_paths;
-  if (toolUseId !== undefined) fields.tool_use_id = toolUseId;
-  if (agentId !== undefined) fields.agent_id = agentId;
-  if (agentType !== undefined) fields.agent_type = agentType;
-  if (response !== undefined) fields.tool_response = response;
-  return fields;
-}
-
 /** What can be shown of a schema's output; undefined when it is no JSON. */
 function shownInput(value: unknown): JsonObject | undefined {
   try {
@@ -301,27 +280,4 @@ async function validate(check: InputCheck, input: JsonObject): Promise<Awaited<R
   } catch (error) {
     return { issues: [{ path: [], message: `the schema itself failed: ${messageOf(error)}` }] };
   }
-}
-
-const CONTEXT_KEYS = ["sessionId", "toolUseId", "agentId", "agentType", "cwd", "signal", "permission"];
-
-/** A word that nobody reads would be a mode, a directory or a session that is silently another. */
-function checkContext(context: ToolCallContext): void {
-  const issues: Issue[] = [];
-  const expect = (isRight: boolean, path: string, what: string, value: unknown) => {
-    const shown = JSON.stringify(value) ?? typeof value;
-    if (!isRight)
-      issues.push({ code: "option_invalid", path, message: `expected ${what}, got ${shown}`, hint: "" });
-  };
-  if (!isJsonObject(context)) expect(false, "context", "an object", context);
-  for (const [key, value] of Object.entries(isJsonObject(context) ? context : {}) as [string, unknown][]) {
-    if (value === undefined) continue;
-    if (key === "permission") expect(isPermissionMode(value), key, PERMISSION_MODES.join(", "), value);
-    else if (key === "cwd")
-      expect(typeof value === "string" && isAbsolute(value), key, "an absolute path", value);
-    else if (key === "signal") expect(value instanceof AbortSignal, key, "an AbortSignal", value);
-    else if (CONTEXT_KEYS.includes(key)) expect(typeof value === "string", key, "a text", value);
-    else expect(false, key, `one of ${CONTEXT_KEYS.join(", ")}`, value);
-  }
-  refuseIfAny(issues);
 }

@@ -3,6 +3,7 @@
 
 import { isJsonObject, type Json, type JsonObject, parseJsonObject } from "../json.ts";
 import { findDuplicatedKey, findMisplaced, QUOTE_LIMIT } from "./decision-keys.ts";
+import { describeExit } from "./describe-exit.ts";
 import { capabilityOf, type EventCapability, type EventName, type VerdictField } from "./events.ts";
 import type { EntryPolicy, HookExit, Interpretation, Note, NoteCode, Verdict } from "./verdict.ts";
 
@@ -285,20 +286,6 @@ function reasonOf(...candidates: (Json | undefined)[]): string {
 
 function ignored(detail: string): Note {
   return { code: "field_ignored", detail };
-}
-
-/** In words that follow "the guard did not answer: ". */
-export function describeExit(exit: HookExit): string {
-  switch (exit.kind) {
-    case "exit":
-      return `exit ${exit.code}`;
-    case "signal":
-      return `killed by ${exit.signal}`;
-    case "timeout":
-      return `no answer within ${exit.timeoutMs} ms`;
-    case "failed":
-      return exit.message;
-  }
 }
 
 function quote(label: string, text: string): string {

@@ -8,9 +8,9 @@ import {
   resolveHooks,
 } from "../compiler/resolve-hooks.ts";
 import type { JsonObject } from "../json.ts";
+import { describeExit } from "../profile/describe-exit.ts";
 import type { Envelope } from "../profile/envelope-types.ts";
 import type { EventName, Provider } from "../profile/events.ts";
-import { describeExit } from "../profile/interpret.ts";
 import type { Verdict } from "../profile/verdict.ts";
 import { declaredSecrets } from "../redaction/declared-secrets.ts";
 import { createRedactor } from "../redaction/redactor.ts";

@@ -11,9 +11,9 @@ import {
 } from "../compiler/resolve-hooks.ts";
 import type { SelfTest } from "../declaration/types.ts";
 import type { JsonObject } from "../json.ts";
+import { describeExit } from "../profile/describe-exit.ts";
 import type { Envelope } from "../profile/envelope-types.ts";
 import { capabilityOf, type EventName, type Provider } from "../profile/events.ts";
-import { describeExit } from "../profile/interpret.ts";
 import { matches } from "../profile/matcher.ts";
 import { explainSilence } from "../profile/misread-fields.ts";
 import { holds } from "../profile/where.ts";

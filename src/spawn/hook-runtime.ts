@@ -6,9 +6,10 @@ import { createChainSession, settleBackground } from "../broker/chain-session.ts
 import { chainDeadlineMs } from "../compiler/deadlines.ts";
 import type { CompiledEntry, HookPlan } from "../compiler/plan.ts";
 import { bindCommand } from "../exec/bind-command.ts";
+import { nameExit } from "../profile/describe-exit.ts";
 import type { Envelope, EnvelopeContext } from "../profile/envelope-types.ts";
 import { CANARY_EVENT, capabilityOf, type EventName } from "../profile/events.ts";
-import type { HookExit, Verdict } from "../profile/verdict.ts";
+import type { Verdict } from "../profile/verdict.ts";
 import { fieldSizes } from "../receipts/receipt.ts";
 import type { ReceiptWriter } from "../receipts/writer.ts";
 import { entrySecrets } from "../redaction/declared-secrets.ts";
@@ -85,7 +86,7 @@ export function createHookRuntime(options: HookRuntimeOptions): HookRuntime {
       hook: step.entryId,
       decision: step.decision,
       failed: step.failed,
-      exit: describeExit(step.exit),
+      exit: nameExit(step.exit),
       duration_ms: Math.round(step.durationMs),
       leftovers: step.leftovers,
       ...(step.background ? { background: true as const } : {}),
@@ -225,12 +226,6 @@ export function createHookRuntime(options: HookRuntimeOptions): HookRuntime {
       receipts.write({ kind: "warning", code: "context_undelivered", message });
     },
   };
-}
-
-function describeExit(exit: HookExit | undefined): string {
-  if (exit === undefined) return "not run";
-  if (exit.kind === "exit") return `exit ${exit.code}`;
-  return exit.kind === "signal" ? exit.signal : exit.kind;
 }
 
 function groupByEvent(entries: readonly CompiledEntry[]): Map<EventName, CompiledEntry[]> {

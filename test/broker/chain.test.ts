@@ -9,6 +9,7 @@ import type { CompiledCommand, CompiledEntry, CompiledFunction } from "../../src
 import type { JsonObject } from "../../src/json.ts";
 import type { Envelope } from "../../src/profile/envelope-types.ts";
 import type { EventName } from "../../src/profile/events.ts";
+import { SHELL_CALL } from "./chain-support.ts";
 
 let dir: string;
 let steps: ChainStep[];
@@ -19,15 +20,9 @@ beforeEach(async () => {
 afterEach(() => rm(dir, { recursive: true, force: true }));
 
 const envelope = (event: EventName = "PreToolUse"): Envelope => ({
-  session_id: "s",
+  ...SHELL_CALL,
   cwd: dir,
   hook_event_name: event,
-  harness: "lionagi",
-  profile: "v1",
-  run_id: "r",
-  provider: "claude",
-  tool_name: "Bash",
-  tool_input: { command: "ls" },
   tool_kind: "shell",
   tool_command: "ls",
 });

@@ -84,7 +84,7 @@ export const HARMLESS: readonly string[] = [
   "find . -name '*.orig' | xargs rm -f",
   "find . -name '*.bak' -print0 | xargs -0 rm",
   "find . -name '*.o' | while read f; do rm -f \"$f\"; done",
-  "grep -l TODO *.tmp | xargs rm",
+  "grep -l stale *.tmp | xargs rm",
   "echo a.o b.o | xargs rm -f",
   "fd -e pyc '\\.pyc$' -x rm",
   "find / -name passwd 2>/dev/null",

@@ -2,7 +2,7 @@
 
 import type { JsonObject } from "../../json.ts";
 import { messageOf } from "../../message-of.ts";
-import type { HookHost } from "../create-host.ts";
+import type { HookHost } from "../host-types.ts";
 import { createSchemaCheck } from "../json-schema-check.ts";
 import { ToolFailure } from "../tool-failure.ts";
 import type { InputCheck } from "../tool-input.ts";

@@ -3,7 +3,7 @@
 import { randomUUID } from "node:crypto";
 import { z } from "zod";
 import type { SpawnOptions } from "../../spawn/options.ts";
-import type { HookHost } from "../create-host.ts";
+import type { HookHost } from "../host-types.ts";
 import { ToolFailure } from "../tool-failure.ts";
 import type { HostTool } from "../tool-types.ts";
 
