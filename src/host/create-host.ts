@@ -31,11 +31,15 @@ export const STOP_BLOCK_LIMIT = 8;
  * const outcome = await host.tools.invoke("Bash", { command: "rm -rf /" });
  */
 export function createHookHost(options: HostOptions = {}): HookHost {
-  refuseIfAny(checkHostOptions(options));
+  const issues = checkHostOptions(options);
+  refuseIfAny(issues.filter(({ path }) => path === "options"));
   const { env = process.env, runId = randomUUID(), sessionId = randomUUID(), enabled = true } = options;
   const { ownerId = runId, scope, inner = {}, permission = {} } = options;
+  const inProcess = Array.isArray(options.inProcess) ? options.inProcess : [];
   const plan = options.hooks === undefined ? undefined : hostPlanOf(options.hooks);
-  const ordered = orderHooks(plan?.entries ?? [], options.inProcess ?? [], env);
+  // Without a usable `env` nothing can be said of what it lacks.
+  const ordered = orderHooks(plan?.entries ?? [], inProcess, env ?? {}, issues);
+  refuseIfAny(issues);
   const entries = ordered.map(({ entry }) => entry);
   const cwd = options.cwd ?? plan?.projectRoot ?? process.cwd();
   const handed = entries.flatMap((entry) => entrySecrets(entry, env));

@@ -1,17 +1,17 @@
 // Declared hooks and hooks in process in the one order in which they run, checked as a whole.
 
 import type { CompiledEntry } from "../compiler/plan.ts";
-import { AgentHooksRefused, type Issue } from "../errors.ts";
+import type { Issue } from "../errors.ts";
 import { missingReferences } from "../exec/bind-command.ts";
 import { checkHostHook, compareOrder, type HostHook, type OrderedEntry } from "./host-hook.ts";
 
-/** Throws `AgentHooksRefused` with every problem. */
+/** Adds every problem to `issues`: what is returned is whole only where there is none. */
 export function orderHooks(
   declared: readonly CompiledEntry[],
   inProcess: readonly HostHook[],
   env: NodeJS.ProcessEnv,
+  issues: Issue[],
 ): readonly OrderedEntry<CompiledEntry>[] {
-  const issues: Issue[] = [];
   const ordered: OrderedEntry<CompiledEntry>[] = declared.map((entry, order) => ({
     entry,
     priority: 0,
@@ -37,6 +37,5 @@ export function orderHooks(
     ids.add(entry.id);
     ordered.push({ entry, priority: hook.priority ?? 0, order: declared.length + index });
   });
-  if (issues.length > 0) throw new AgentHooksRefused(issues);
   return ordered.toSorted(compareOrder);
 }

@@ -244,6 +244,21 @@ test("every problem is reported at once, each with its place", () => {
   }
 });
 
+test("problems of options and of hooks are told together", () => {
+  try {
+    createHookHost({
+      permission: { mode: "allow" },
+      inProcess: [{ event: "Nope", handler: () => 1 }],
+    } as never);
+    expect.unreachable();
+  } catch (error) {
+    expect((error as AgentHooksRefused).issues.map(({ path }) => path)).toEqual([
+      "permission.mode",
+      "inProcess[0].event",
+    ]);
+  }
+});
+
 test("two hooks of one name are refused", () => {
   const hook = on("Stop", () => undefined, { id: "same" });
   expect(() => play({ inProcess: [hook, { ...hook }] })).toThrow('another hook is named "same"');
