@@ -3,7 +3,15 @@
 
 import { unlinkSync } from "node:fs";
 import { join } from "node:path";
+import { messageOf } from "../message-of.ts";
 import type { EventName } from "../profile/events.ts";
+import {
+  type Answering,
+  type BrokerFaultKind,
+  countCalls,
+  decideInTime,
+  fallbackAnswer,
+} from "./decide-call.ts";
 import { type BrokerAnswer, emptyIfAbandoned, hasCode, sendReply } from "./reply.ts";
 import { parseRequest, type Request } from "./request-line.ts";
 import { openRequestQueue, readEnvelope } from "./request-queue.ts";
@@ -11,52 +19,8 @@ import type { RunDirectory } from "./run-directory.ts";
 import { SHIM_LAYOUT } from "./shim.ts";
 import { createLineReader } from "./short-lines.ts";
 
-export type { BrokerAnswer } from "./reply.ts";
-
-export type BrokerFaultKind =
-  /** The caller was gone, or gave up, before the answer. */
-  | "late"
-  /** `answer` did not settle within `deadlineMs`. */
-  | "deadline"
-  | "answer_failed"
-  | "request_invalid"
-  | "envelope_unreadable"
-  | "reply_failed"
-  | "tampered"
-  /** The request FIFO cannot be read any more. */
-  | "queue_lost";
-
-export interface BrokerFault {
-  readonly kind: BrokerFaultKind;
-  readonly event?: EventName;
-  /** The call it concerns, where there is one. */
-  readonly callId?: number;
-  /** May quote what a caller sent; must be redacted before it is shown. */
-  readonly detail: string;
-}
-
-export interface BrokerCall {
-  /** Counts from 1 within this broker. */
-  readonly callId: number;
-  /** The shim's own process id, as seen inside its PID namespace. */
-  readonly pid: number;
-  /** Aborted when nobody waits for the answer any more: deadline, caller gone, broker closed. */
-  readonly signal: AbortSignal;
-}
-
-export interface BrokerOptions {
+export interface BrokerOptions extends Answering {
   readonly runDirectory: RunDirectory;
-  /** Registered events; a request for another one is denied. */
-  readonly events: readonly EventName[];
-  readonly answer: (event: EventName, rawEnvelope: string, call: BrokerCall) => Promise<BrokerAnswer>;
-  /** The broker's own deadline; must be below the shim's T. */
-  readonly deadlineMs: (event: EventName) => number;
-  readonly isGate: (event: EventName) => boolean;
-  readonly onFault: (fault: BrokerFault) => void;
-  /** A shim asked, before anything about it was looked at. */
-  readonly onAsked?: (event: EventName, callId: number) => void;
-  /** The answer went onto the caller's FIFO while somebody read it; `code` is what the shim was told. */
-  readonly onAnswered?: (event: EventName, callId: number, code: 0 | 2) => void;
 }
 
 export interface BrokerCounts {
@@ -85,36 +49,26 @@ interface OpenCall {
   gaveUp: boolean;
 }
 
-const EMPTY: BrokerAnswer = { code: 0, stdout: "", stderr: "" };
-
-export async function startBroker({
-  runDirectory,
-  events,
-  answer,
-  deadlineMs,
-  isGate,
-  onFault,
-  onAsked = () => {},
-  onAnswered = () => {},
-}: BrokerOptions): Promise<Broker> {
+export async function startBroker({ runDirectory, ...answering }: BrokerOptions): Promise<Broker> {
+  const { events, isGate, onAsked = () => {}, onAnswered = () => {}, nextCallId = countCalls() } = answering;
   const registered = new Set<string>(events);
   const calls = new Map<string, OpenCall>();
   const running = new Set<Promise<void>>();
   const counts = { requests: 0, answered: 0, faults: 0 };
+  const onFault: Answering["onFault"] = (found) => {
+    counts.faults += 1;
+    answering.onFault(found);
+  };
   let closing = false;
 
   const pathOf = (folder: "replies" | "envelopes" | "bodies", slot: string) =>
     join(runDirectory.path, SHIM_LAYOUT[folder], slot);
 
   function fault(kind: BrokerFaultKind, detail: string, call?: Pick<OpenCall, "event" | "id">): void {
-    counts.faults += 1;
     onFault(call === undefined ? { kind, detail } : { kind, event: call.event, callId: call.id, detail });
   }
 
-  /** The answer when there is none: an explicit deny on gates; elsewhere silence, because a block would mean "go on". */
-  function fallback(event: EventName, reason: string): BrokerAnswer {
-    return isGate(event) ? { code: 2, stdout: "", stderr: `bridle: ${reason}; denied` } : EMPTY;
-  }
+  const fallback = (event: EventName, reason: string) => fallbackAnswer(isGate(event), reason);
 
   function release(call: OpenCall): void {
     if (calls.get(call.slot) === call) calls.delete(call.slot);
@@ -132,7 +86,7 @@ export async function startBroker({
   }
 
   async function decide(call: OpenCall): Promise<BrokerAnswer> {
-    const { id: callId, event, slot, pid, abort } = call;
+    const { event, slot } = call;
     if (!registered.has(event)) {
       fault("request_invalid", `event ${event} is not registered`);
       return { code: 2, stdout: "", stderr: `bridle: ${event} is not an event of this run; denied` };
@@ -149,28 +103,7 @@ export async function startBroker({
       fault("envelope_unreadable", String(error), call);
       return fallback(event, "the envelope could not be read");
     }
-    const limitMs = deadlineMs(event);
-    let stop: (answer: BrokerAnswer) => void = () => {};
-    const stopped = new Promise<BrokerAnswer>((resolve) => {
-      stop = resolve;
-    });
-    const timer = setTimeout(() => {
-      fault("deadline", `no verdict within ${limitMs} ms`, call);
-      stop(fallback(event, `no verdict within ${limitMs} ms`));
-      abort.abort(new Error("the call's deadline has passed"));
-    }, limitMs);
-    const onAbort = () => stop(fallback(event, "the supervisor is closing"));
-    if (abort.signal.aborted) onAbort();
-    abort.signal.addEventListener("abort", onAbort, { once: true });
-    try {
-      return await Promise.race([stopped, answer(event, raw, { callId, pid, signal: abort.signal })]);
-    } catch (error) {
-      fault("answer_failed", describeError(error), call);
-      return fallback(event, "the supervisor failed while deciding");
-    } finally {
-      clearTimeout(timer);
-      abort.signal.removeEventListener("abort", onAbort);
-    }
+    return decideInTime({ ...answering, onFault }, call, raw);
   }
 
   async function reply(call: OpenCall, given: BrokerAnswer): Promise<void> {
@@ -184,9 +117,9 @@ export async function startBroker({
     let result: "sent" | "gone";
     let answer = given;
     try {
-      result = await sendReply({ ...target, answer: checkAnswer(given) });
+      result = await sendReply({ ...target, answer: given });
     } catch (error) {
-      fault("reply_failed", describeError(error), call);
+      fault("reply_failed", messageOf(error), call);
       answer = fallback(call.event, "the answer could not be delivered");
       try {
         result = await sendReply({ ...target, answer });
@@ -209,7 +142,7 @@ export async function startBroker({
     try {
       given = await decide(call);
     } catch (error) {
-      fault("answer_failed", describeError(error), call);
+      fault("answer_failed", messageOf(error), call);
       given = { code: 2, stdout: "", stderr: "bridle: the supervisor failed while deciding; denied" };
     }
     if (!call.gaveUp) await reply(call, given);
@@ -223,7 +156,7 @@ export async function startBroker({
     if (slot.startsWith("x")) reclaimAbandoned();
     counts.requests += 1;
     const abort = new AbortController();
-    const call: OpenCall = { id: counts.requests, slot, pid, event, abort, answered: false, gaveUp: false };
+    const call: OpenCall = { id: nextCallId(), slot, pid, event, abort, answered: false, gaveUp: false };
     calls.set(slot, call);
     onAsked(event, call.id);
     if (closing) call.abort.abort(new Error("the broker is closing"));
@@ -289,14 +222,4 @@ export async function startBroker({
       return { ...counts };
     },
   };
-}
-
-function checkAnswer(given: BrokerAnswer): BrokerAnswer {
-  const { code, stdout, stderr } = given ?? {};
-  if ((code === 0 || code === 2) && typeof stdout === "string" && typeof stderr === "string") return given;
-  throw new TypeError("the answer has no code 0 or 2 with texts");
-}
-
-function describeError(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

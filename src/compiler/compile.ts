@@ -19,6 +19,7 @@ import type { EventDeadline, FileIdentity, HookPlan, ProviderBinary } from "./pl
 import { decideProof } from "./proof-gate.ts";
 import { absolutePath, pathOutside } from "./resolve-command.ts";
 import { mintToken, type RenderedHooks } from "./token.ts";
+import { chooseTransports, TRANSPORTS } from "./transports.ts";
 
 export interface CompileOptions {
   /** Which CLI the token is for. */
@@ -47,6 +48,12 @@ export interface CompileOptions {
    * Default `off`.
    */
   selftest?: "require" | "off";
+  /**
+   * How the agent is to ask about tool calls. `auto`: claude over its own pipes where the proof shows that it stops a call whose answer
+   * never comes, else through the shim. `callbacks`: refuse where that is not proven; with `prove: "off"` unproven. `shim`: never over its pipes.
+   * codex has the shim alone. Default `auto`.
+   */
+  transport?: "auto" | "callbacks" | "shim";
   /** Told of each case while a proof runs. */
   onProve?: (progress: ProofProgress) => void;
   /** Where proofs are kept. Default: `proofs` in the state directory. */
@@ -114,14 +121,25 @@ export async function compileAgentHooks(
     deadlines,
     hookPath: pathOutside(path, [options.cwd, projectRoot]),
   };
-  const unchecked: HookPlan = { ...unproven, prove: "off", proof: undefined, downgrades: [], digest: "" };
+  const unchecked: HookPlan = {
+    ...unproven,
+    transports: {},
+    prove: "off",
+    proof: undefined,
+    downgrades: [],
+    digest: "",
+  };
   refuseIfAny(adapterFor(provider).plan(unchecked));
   if (options.selftest === "require") {
     const stop = signal === undefined ? {} : { signal };
     const where = { projectRoot, hookPath: unproven.hookPath, provider, source, provenance, ...stop };
     refuseIfAny(await requireSelfTests(valid, entries, where));
   }
-  const { issues: proofIssues, ...proven } = await decideProof({
+  const {
+    issues: proofIssues,
+    callbacks,
+    ...proven
+  } = await decideProof({
     binary,
     events,
     prove,
@@ -130,11 +148,19 @@ export async function compileAgentHooks(
     signal,
   });
   refuseIfAny(proofIssues);
-  const plan = { ...unproven, ...proven };
+  const { transports, issues: transportIssues } = chooseTransports({
+    provider,
+    events,
+    proven: callbacks,
+    wanted: options.transport ?? "auto",
+    prove: proven.prove,
+  });
+  refuseIfAny(transportIssues);
+  const plan = { ...unproven, ...proven, transports };
   return mintToken({ ...plan, digest: digestOf(plan) });
 }
 
-async function checkOptions({ provider, prove, ...shared }: CompileOptions): Promise<Issue[]> {
+async function checkOptions({ provider, prove, transport, ...shared }: CompileOptions): Promise<Issue[]> {
   const issues: Issue[] = [];
   const invalid = (path: string, message: string, hint: string) =>
     issues.push({ code: "option_invalid", path, message, hint });
@@ -142,6 +168,8 @@ async function checkOptions({ provider, prove, ...shared }: CompileOptions): Pro
     invalid("provider", `unknown provider ${JSON.stringify(provider)}`, `known: ${PROVIDERS.join(", ")}`);
   if (prove !== undefined && !["auto", "require", "off"].includes(prove))
     invalid("prove", `unknown value ${JSON.stringify(prove)}`, "known: auto, require, off");
+  if (transport !== undefined && !TRANSPORTS.includes(transport))
+    invalid("transport", `unknown value ${JSON.stringify(transport)}`, `known: ${TRANSPORTS.join(", ")}`);
   return [...issues, ...(await checkSharedOptions(shared))];
 }
 

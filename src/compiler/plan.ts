@@ -88,6 +88,9 @@ export interface SkippedEntry {
   readonly message: string;
 }
 
+/** How the agent asks about an event: over its own pipes, or by a shell command that asks the broker. */
+export type Transport = "callback" | "shim";
+
 /** Deadlines of one rendered event, in seconds: `providerSeconds > shimSeconds > sum of the hooks' own`. */
 export interface EventDeadline {
   readonly providerSeconds: number;
@@ -132,6 +135,8 @@ export interface HookPlan {
   /** Events with at least one entry that the provider fires, plus the one Bridle always needs beside them: the canary, `SessionStart`. */
   readonly events: readonly EventName[];
   readonly deadlines: Readonly<Partial<Record<EventName, EventDeadline>>>;
+  /** Of every rendered event. */
+  readonly transports: Readonly<Partial<Record<EventName, Transport>>>;
   /** PATH given to hooks, fixed at compile. */
   readonly hookPath: string;
   readonly prove: ProveState;

@@ -29,13 +29,15 @@ export interface ProofDecision {
   readonly prove: "proven" | "not_needed" | "off";
   readonly proof: ProofSummary | undefined;
   readonly downgrades: readonly Downgrade[];
+  /** Events that the proof shows to hold as callbacks over the CLI's own pipes. */
+  readonly callbacks: readonly EventName[];
   readonly issues: readonly Issue[];
 }
 
 /** Only what blocks needs a proof: nobody relies on an event whose verdict nobody reads. */
 export async function decideProof(options: ProofGateOptions): Promise<ProofDecision> {
   const { events, prove } = options;
-  const nothing = { proof: undefined, downgrades: [], issues: [] };
+  const nothing = { proof: undefined, downgrades: [], callbacks: [], issues: [] };
   if (prove === "off") return { prove: "off", ...nothing };
   if (!events.some((event) => capabilityOf(event).role === "gate"))
     return { prove: "not_needed", ...nothing };
@@ -43,7 +45,7 @@ export async function decideProof(options: ProofGateOptions): Promise<ProofDecis
   const found = await findProof(options);
   if ("issue" in found) return { prove: "proven", ...nothing, issues: [found.issue] };
   const { proof, source, ignored } = found;
-  const { disproven, unclear, downgrades } = judgeProof(proof, events);
+  const { disproven, unclear, downgrades, callbacks } = judgeProof(proof, events);
   const { digest, network, provedAt, set } = proof;
   const summary = { digest, source, network, provedAt, set, ...(ignored === undefined ? {} : { ignored }) };
   const toIssue =
@@ -66,7 +68,7 @@ export async function decideProof(options: ProofGateOptions): Promise<ProofDecis
       toIssue("provider_unproven", "could not be tried for", "nothing was put on record: try again"),
     ),
   ];
-  return { prove: "proven", proof: summary, downgrades, issues };
+  return { prove: "proven", proof: summary, downgrades, callbacks, issues };
 }
 
 /** What a fake provider of the testkit says of itself (src/testkit). */

@@ -3,8 +3,8 @@
 import { createHash } from "node:crypto";
 import { z } from "zod";
 import { parseJsonObject } from "../json.ts";
-import { PROVIDERS, type Provider } from "../profile/events.ts";
-import { COLUMN_NAMES } from "./matrix/schema.ts";
+import { type EventName, isEventName, PROVIDERS, type Provider } from "../profile/events.ts";
+import { CALLBACK_COLUMN, COLUMN_NAMES } from "./matrix/schema.ts";
 
 export const PROOF_FORMAT = 1;
 const sha256 = z.string().regex(/^[0-9a-f]{64}$/);
@@ -119,6 +119,8 @@ export interface ProofJudgement {
   /** Required cases that could not be judged: they speak neither for nor against the binary. With none of both it is proven. */
   readonly unclear: readonly ProvenCase[];
   readonly downgrades: readonly Downgrade[];
+  /** Events that hold as callbacks over the CLI's own pipes; in the order of the cases. */
+  readonly callbacks: readonly EventName[];
 }
 
 /** Worth keeping: no required core case was left unclear. Without one a record would speak against a binary for what the machine did. */
@@ -126,13 +128,17 @@ export function isConclusive({ cases }: Proof): boolean {
   return !cases.some(({ core, required, verdict }) => core && required && verdict === "unclear");
 }
 
-/** Holds a proof against the events somebody relies on. A stricter form counts only when its own cases hold. */
+/**
+ * Holds a proof against the events somebody relies on. A stricter form counts only when its own cases hold. Callbacks are never missed: what
+ * does not hold as one goes through the shim.
+ */
 export function judgeProof({ cases }: Proof, events: readonly string[]): ProofJudgement {
   const disproven: ProvenCase[] = [];
   const unclear: ProvenCase[] = [];
   const because = new Map<Downgrade["name"], Set<string>>();
   for (const item of cases) {
     const matters = item.event === "any" || events.includes(item.event);
+    if (item.column === CALLBACK_COLUMN) continue;
     if (!item.core || !item.required || item.verdict === "holds" || !matters) continue;
     if (item.verdict === "unclear") {
       unclear.push(item);
@@ -146,5 +152,14 @@ export function judgeProof({ cases }: Proof, events: readonly string[]): ProofJu
     else because.set(downgrade.to, (because.get(downgrade.to) ?? new Set()).add(item.id));
   }
   const downgrades = [...because].map(([name, ids]) => ({ name, because: [...ids] }));
-  return { disproven, unclear, downgrades };
+  return { disproven, unclear, downgrades, callbacks: callbacksOf(cases) };
+}
+
+/** An event counts when a core case shows it as a callback, and every required core case of it and of any event holds. */
+function callbacksOf(cases: Proof["cases"]): EventName[] {
+  const ours = cases.filter(({ column, core, required }) => column === CALLBACK_COLUMN && core && required);
+  const broken = ours.filter(({ verdict }) => verdict !== "holds").map(({ event }) => event);
+  if (broken.includes("any")) return [];
+  const shown = [...new Set(ours.map(({ event }) => event))].filter((event) => isEventName(event));
+  return shown.filter((event) => !broken.includes(event));
 }

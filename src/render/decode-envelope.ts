@@ -6,8 +6,12 @@ import type { Envelope, EnvelopeContext } from "../profile/envelope-types.ts";
 import { capabilityOf, type EventName } from "../profile/events.ts";
 import { describeTool } from "../profile/tool.ts";
 
-export function decodeEnvelope(event: EventName, raw: string, context: EnvelopeContext): Envelope {
-  const sent: unknown = JSON.parse(raw);
+export function decodeEnvelope(
+  event: EventName,
+  raw: string | JsonObject,
+  context: EnvelopeContext,
+): Envelope {
+  const sent: unknown = typeof raw === "string" ? JSON.parse(raw) : raw;
   if (!isJsonObject(sent)) throw new Error(`the ${event} envelope is not a JSON object`);
   if (sent.hook_event_name !== event) {
     throw new Error(`expected a ${event} envelope, got ${JSON.stringify(sent.hook_event_name)}`);

@@ -207,6 +207,33 @@ export interface StreamParser {
   end(): readonly StreamEvent[];
 }
 
+/** What the CLI wrote about a hook that it asks over its own pipes. */
+export type CallbackMessage =
+  | {
+      readonly type: "asked";
+      readonly requestId: string;
+      readonly event: EventName;
+      readonly envelope: JsonObject;
+    }
+  /** Asked only to see whether callbacks come at all. */
+  | { readonly type: "canary"; readonly requestId: string }
+  /** The CLI does not wait any more. */
+  | { readonly type: "cancelled"; readonly requestId: string }
+  /** A callback that was never registered, or without an envelope. */
+  | { readonly type: "unknown"; readonly requestId: string; readonly detail: string };
+
+/** Hooks as callbacks over the pipes of the CLI: no process a call, out of the agent's reach. */
+export interface CallbackProtocol {
+  /** Events that the CLI asks this way and whose calls it stops by itself when no answer comes, or its input ends. */
+  readonly events: readonly EventName[];
+  /** Undefined: the line is not about a callback. */
+  read(payload: JsonObject): CallbackMessage | undefined;
+  /** From the start of a line that was too long to be read. */
+  readStart(text: string): CallbackMessage | undefined;
+  /** The line that answers. What is no verdict stops a gated call. */
+  encode(requestId: string, answer: EncodedVerdict | { readonly failed: string }): string;
+}
+
 export interface ProbeOptions {
   /** The caller named this very file; false when it was found on PATH. Only then is a fake of the testkit accepted. */
   readonly isNamed: boolean;
@@ -233,8 +260,10 @@ export interface ProviderAdapter {
   encodePrompt(prompt: string, context: RunContext): { readonly bytes: string; readonly end: boolean };
   /** How to ask for a clean stop: a line on stdin, then a signal. */
   readonly cleanStop: { readonly stdinLine?: string; readonly signal: "SIGINT" | "SIGTERM" };
-  /** Provider envelope → profile envelope. Throws on something that is not this provider's envelope. */
-  decodeEnvelope(event: EventName, raw: string, context: EnvelopeContext): Envelope;
+  /** Undefined: hooks reach Bridle through the shim alone. */
+  readonly callbacks?: CallbackProtocol;
+  /** Provider envelope, as JSON text or already parsed → profile envelope. Throws on something that is not this provider's envelope. */
+  decodeEnvelope(event: EventName, raw: string | JsonObject, context: EnvelopeContext): Envelope;
   encodeVerdict(event: EventName, verdict: Verdict): EncodedVerdict;
   createStreamParser(): StreamParser;
 }

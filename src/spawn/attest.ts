@@ -1,5 +1,6 @@
 // Starts the CLI and has it show that our hooks, and only ours, are live.
 
+import type { CallbackChannel } from "../broker/callback-channel.ts";
 import { verifyRunDirectory } from "../broker/run-directory-identity.ts";
 import { refuseIfAny } from "../errors.ts";
 import { CANARY_EVENT } from "../profile/events.ts";
@@ -7,6 +8,7 @@ import type { PreflightReport } from "../render/provider.ts";
 import { type ProviderChild, startChild } from "./child.ts";
 import { refuseDotEnv } from "./home.ts";
 import type { Life } from "./life.ts";
+import { openCallbacks } from "./open-guard-paths.ts";
 import { checkBytes } from "./precheck.ts";
 import { channelOfChild, channelOfOwnProcess, createLineHub } from "./preflight-channel.ts";
 import type { RunScope } from "./run-scope.ts";
@@ -26,6 +28,8 @@ export interface StartHandlers {
   readonly onEvent: Parameters<typeof superviseChild>[0]["onEvent"];
   /** Awaited before the first output is read. */
   readonly onStarted: (child: ProviderChild) => Promise<void>;
+  /** Before the first output. */
+  readonly onCallbacks: (callbacks: CallbackChannel | undefined) => void;
   /** From the first output on. */
   readonly onSupervised: (summary: StreamSummary) => void;
 }
@@ -34,7 +38,7 @@ export interface StartHandlers {
 export async function startAttested(
   scope: RunScope,
   layout: RunLayout,
-  { life, onEvent, onStarted, onSupervised }: StartHandlers,
+  { life, onEvent, onStarted, onCallbacks, onSupervised }: StartHandlers,
 ): Promise<Started> {
   const { plan, adapter, deadlines, receipts, redactor, options, ender, runId, attestation, warnings } =
     scope;
@@ -94,6 +98,8 @@ export async function startAttested(
     throw error;
   }
   const lines = createLineHub();
+  const callbacks = openCallbacks(scope, child);
+  onCallbacks(callbacks);
   const summary = superviseChild({
     child,
     adapter,
@@ -101,6 +107,8 @@ export async function startAttested(
     marker: runId,
     lines,
     onEvent,
+    onControl: (payload) => callbacks?.take(payload),
+    onSkipped: (start) => callbacks?.takeSkipped(start),
     onProviderHook: watchProviderHooks({ attestation, receipts, end: (cause) => ender.end(cause) }),
     redact: redactor.text,
     maxLineBytes: options.maxLineBytes,

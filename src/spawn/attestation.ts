@@ -1,7 +1,7 @@
 // What is known about each rendered event while a run lasts: asked, answered with which code, late, never; and whether the canary
 // came. Counts and names calls; ends nothing by itself.
 
-import type { HookPlan } from "../compiler/plan.ts";
+import type { HookPlan, Transport } from "../compiler/plan.ts";
 import type { Envelope } from "../profile/envelope-types.ts";
 import { CANARY_EVENT, capabilityOf, type EventName } from "../profile/events.ts";
 
@@ -9,6 +9,7 @@ export interface EventAttestation {
   readonly event: EventName;
   /** Our handler was in what the agent was given. */
   readonly rendered: true;
+  readonly transport: Transport;
   /** The agent's own binary confirmed that the handler is live. */
   readonly preflighted: boolean;
   /** Calls that reached the broker. */
@@ -46,7 +47,11 @@ export interface Attestation {
    * else answered, or nobody did.
    */
   checkEnd(event: EventName, code: number): string | undefined;
+  /** A callback has come over the agent's own pipes: those that guard are asked as well. */
+  callbackCame(): void;
   readonly isCanaryMissing: boolean;
+  /** There are callbacks, and none has come, although one is asked before the model is. */
+  readonly isCallbackMissing: boolean;
   /** Resolves when the canary has come; at once when none is needed. */
   readonly canary: Promise<void>;
   /** What is missing at the end of a run that went well otherwise: its canary, the prompt's gate, answers that gates were owed. */
@@ -67,7 +72,11 @@ interface Tally {
 /** How many answers of an event are remembered by name. */
 const RECENT = 16;
 
-export function createAttestation({ events }: Pick<HookPlan, "events">): Attestation {
+export function createAttestation({
+  events,
+  transports,
+}: Pick<HookPlan, "events" | "transports">): Attestation {
+  const transportOf = (event: EventName): Transport => transports[event] ?? "shim";
   const tallies = new Map<EventName, Tally>(
     events.map((event) => [
       event,
@@ -83,6 +92,8 @@ export function createAttestation({ events }: Pick<HookPlan, "events">): Attesta
   let isPreflighted = false;
   let shared: readonly string[] = [];
   let hasCanary = false;
+  const needsCallback = events.some((event) => transportOf(event) === "callback");
+  let hasCallback = false;
   let announce = () => {};
   const canary = needsCanary
     ? new Promise<void>((resolve) => {
@@ -97,6 +108,12 @@ export function createAttestation({ events }: Pick<HookPlan, "events">): Attesta
     canary,
     get isCanaryMissing() {
       return needsCanary && !hasCanary;
+    },
+    get isCallbackMissing() {
+      return needsCallback && !hasCallback;
+    },
+    callbackCame() {
+      hasCallback = true;
     },
     asked(event, callId) {
       const tally = tallies.get(event);
@@ -175,6 +192,7 @@ export function createAttestation({ events }: Pick<HookPlan, "events">): Attesta
             Object.freeze({
               event,
               rendered: true as const,
+              transport: transportOf(event),
               preflighted: isPreflighted,
               fired,
               answered,

@@ -1,6 +1,7 @@
 // What is done between the end of the tree and agent_exit: the last look at the evidence, then everything of the run is put away.
 
 import type { Broker } from "../broker/broker.ts";
+import type { CallbackChannel } from "../broker/callback-channel.ts";
 import { verifyRunDirectory } from "../broker/run-directory-identity.ts";
 import { reach } from "../journal/steps.ts";
 import { stateDirectory } from "../receipts/writer.ts";
@@ -15,6 +16,7 @@ import type { SessionWatch } from "./watch-codex-session.ts";
 export interface OpenParts {
   layout?: RunLayout;
   broker?: Broker;
+  callbacks?: CallbackChannel | undefined;
   session?: SessionWatch | undefined;
   /** Stops watching the working directory. */
   closeWatch?: () => void;
@@ -47,6 +49,7 @@ export async function closeRun(scope: RunScope, parts: OpenParts): ReturnType<Cl
   // Before the home goes away: what was written since the last look.
   await attempt(() => faults.push(...(parts.session?.close() ?? [])));
   await attempt(() => parts.broker?.close());
+  await attempt(() => parts.callbacks?.close());
   await attempt(() => runtime.settle());
   await attempt(() => tidy(scope, parts));
   reach("run_directory_removed", scope.runId);

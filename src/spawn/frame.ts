@@ -13,8 +13,11 @@ export interface SkippedLine {
 export interface FrameHandlers {
   /** Without its newline or CRLF, and never empty. What is no UTF-8 is U+FFFD in it. */
   onLine(line: string): void;
-  /** A line was longer than the cap and is gone; at the end of the stream also one without a newline. */
-  onOverflow(line: SkippedLine): void;
+  /**
+   * A line was longer than the cap and is gone; at the end of the stream also one without a newline.
+   * @param start its first bytes as text, at most 512
+   */
+  onOverflow(line: SkippedLine, start: string): void;
 }
 
 export interface LineFramer {
@@ -26,6 +29,9 @@ export interface LineFramer {
 
 /** Longest line kept unless another cap is given, in bytes without its newline. */
 export const LINE_CAP_BYTES = 16 * 1024 * 1024;
+
+/** Of a skipped line: enough to tell what kind it was. */
+const START_BYTES = 512;
 
 const NEWLINE = 0x0a;
 const RETURN = 0x0d;
@@ -44,6 +50,7 @@ export function createLineFramer(
   /** Of the line that is being skipped. */
   let hash: Hash | undefined;
   let skipped = 0;
+  let skippedStart = "";
 
   const keep = (part: Buffer) => {
     const total = length + part.length;
@@ -53,7 +60,10 @@ export function createLineFramer(
       length = total;
       return;
     }
-    hash ??= createHash("sha256").update(kept.subarray(0, length));
+    if (hash === undefined) {
+      skippedStart = startOf(kept.subarray(0, length), part);
+      hash = createHash("sha256").update(kept.subarray(0, length));
+    }
     hash.update(part);
     skipped += total;
     release();
@@ -73,7 +83,7 @@ export function createLineFramer(
     const line = { bytes: skipped, sha256: hash.digest("hex") };
     hash = undefined;
     skipped = 0;
-    onOverflow(line);
+    onOverflow(line, skippedStart);
   };
   const tellKept = () => {
     const line = textOf(kept, 0, length);
@@ -105,6 +115,12 @@ export function createLineFramer(
       return rest;
     },
   };
+}
+
+/** Of two parts that follow one another. */
+function startOf(first: Buffer, second: Buffer): string {
+  const rest = second.subarray(0, Math.max(0, START_BYTES - first.length));
+  return Buffer.concat([first.subarray(0, START_BYTES), rest]).toString("utf8");
 }
 
 function textOf(bytes: Buffer, start: number, end: number): string {

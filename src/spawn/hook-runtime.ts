@@ -1,11 +1,13 @@
 // Answers the hook calls of one run: envelope in, chain, verdict out, receipts beside it. Knows what must end the run.
 
-import type { BrokerAnswer, BrokerCall } from "../broker/broker.ts";
 import { type ChainStep, runChain } from "../broker/chain.ts";
 import { createChainSession, settleBackground } from "../broker/chain-session.ts";
+import type { BrokerCall } from "../broker/decide-call.ts";
+import type { BrokerAnswer } from "../broker/reply.ts";
 import { chainDeadlineMs } from "../compiler/deadlines.ts";
 import type { CompiledEntry, HookPlan } from "../compiler/plan.ts";
 import { bindCommand } from "../exec/bind-command.ts";
+import type { JsonObject } from "../json.ts";
 import { nameExit } from "../profile/describe-exit.ts";
 import type { Envelope, EnvelopeContext } from "../profile/envelope-types.ts";
 import { CANARY_EVENT, capabilityOf, type EventName } from "../profile/events.ts";
@@ -55,7 +57,7 @@ export interface HookRuntime {
   readonly ledger: CallLedger;
   /** A `UserPromptSubmit` of the main agent was denied. */
   readonly isPromptDenied: boolean;
-  answer(event: EventName, raw: string, call: BrokerCall): Promise<BrokerAnswer>;
+  answer(event: EventName, envelope: string | JsonObject, call: BrokerCall): Promise<BrokerAnswer>;
   /** Runs the chain of one of our own events. */
   runOwn(event: "agent_prompt" | "agent_exit", envelope: Envelope, signal: AbortSignal): Promise<Verdict>;
   /** Waits for chains that were acknowledged before they ran and for hooks in the background; tells what those said to nobody. */
@@ -193,8 +195,8 @@ export function createHookRuntime(options: HookRuntimeOptions): HookRuntime {
     get isPromptDenied() {
       return isPromptDenied;
     },
-    async answer(event, raw, { callId, signal }) {
-      const envelope = adapter.decodeEnvelope(event, raw, context);
+    async answer(event, sent, { callId, signal }) {
+      const envelope = adapter.decodeEnvelope(event, sent, context);
       attestation.identified(event, callId, envelope);
       if (event === "PostToolUse" || event === "PostToolUseFailure") checkRewrite(event, envelope);
       if (event === CANARY_EVENT && !byEvent.has(event)) {

@@ -1,6 +1,7 @@
 // What the steps of one run share: made once, before agent_prompt.
 
 import { randomUUID } from "node:crypto";
+import { countCalls } from "../broker/decide-call.ts";
 import type { HookPlan } from "../compiler/plan.ts";
 import { pathOutside } from "../compiler/resolve-command.ts";
 import { listWarnings } from "../compiler/warnings.ts";
@@ -34,6 +35,8 @@ export interface RunScope {
   readonly receipts: BufferedReceipts;
   readonly runtime: HookRuntime;
   readonly attestation: Attestation;
+  /** Numbers hook calls, whichever way they come. */
+  readonly nextCallId: () => number;
   /** PATH of every hook of this run. */
   readonly hookPath: string;
   readonly warnings: { code: string; message: string }[];
@@ -107,6 +110,7 @@ export function createScope(
     receipts,
     runtime,
     attestation,
+    nextCallId: countCalls(),
     hookPath,
     warnings,
     made,

@@ -29,7 +29,7 @@ import { createEventQueue, queueLimits } from "./event-queue.ts";
 import { createFinisher } from "./finish.ts";
 import { createLife, type Life } from "./life.ts";
 import { admitReceipts, noteLayout } from "./note-run.ts";
-import { openBroker } from "./open-broker.ts";
+import { openBroker } from "./open-guard-paths.ts";
 import type { SpawnOptions } from "./options.ts";
 import { checkOptionShapes } from "./options-schema.ts";
 import { precheckRun } from "./precheck.ts";
@@ -175,6 +175,9 @@ async function startRun(plan: HookPlan, entered: Entered, given: SpawnOptions): 
           life.state.phase === "starting" ? killChild(spawned) : life.send({ type: "kill" }),
         );
         return ledger.start(spawned);
+      },
+      onCallbacks: (callbacks) => {
+        parts.callbacks = callbacks;
       },
       onSupervised: (summary) => {
         parts.summary = summary;

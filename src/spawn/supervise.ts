@@ -3,6 +3,7 @@
 
 import type { Readable } from "node:stream";
 import { setImmediate as nextTurn } from "node:timers/promises";
+import type { JsonObject } from "../json.ts";
 import type { ProviderAdapter, StreamEvent, StreamParser } from "../render/provider.ts";
 import type { ProviderChild } from "./child.ts";
 import type { AgentEventBody } from "./events.ts";
@@ -22,6 +23,10 @@ export interface SuperviseOptions {
   readonly onEvent: (body: AgentEventBody) => void;
   /** What the provider says about our handlers; never shown. */
   readonly onProviderHook: (event: ProviderHookEvent) => void;
+  /** Messages of the control channel; never shown. */
+  readonly onControl: (payload: JsonObject) => void;
+  /** The start of a line that was too long to be read. */
+  readonly onSkipped: (start: string) => void;
   /** @default 16 MiB */
   readonly maxLineBytes?: number | undefined;
   /** Diagnostics pass through it before they are shown. */
@@ -38,7 +43,8 @@ export interface StreamSummary {
 }
 
 export function superviseChild(options: SuperviseOptions): StreamSummary {
-  const { child, adapter, life, marker, lines, onEvent, onProviderHook, redact } = options;
+  const { child, adapter, life, marker, lines, onEvent, onProviderHook, onControl, onSkipped, redact } =
+    options;
   const parser: StreamParser = adapter.createStreamParser();
   const summary: StreamSummary = { ...NOTHING_SAID };
   let lastOutputAt = performance.now();
@@ -46,6 +52,7 @@ export function superviseChild(options: SuperviseOptions): StreamSummary {
   const take = (event: StreamEvent) => {
     switch (event.type) {
       case "control":
+        onControl(event.payload);
         return;
       case "turn_started":
         life.send({ type: "turn_started" });
@@ -85,8 +92,9 @@ export function superviseChild(options: SuperviseOptions): StreamSummary {
         lines.emit(line);
         for (const event of parser.push(line)) take(event);
       },
-      onOverflow: (line) => {
+      onOverflow: (line, start) => {
         parser.skip();
+        onSkipped(start);
         // It may have been a final message, and have said otherwise.
         life.send({ type: "line_lost" });
         summary.finalText = undefined;

@@ -23,7 +23,7 @@ const SHOWS_WORK: readonly string[] = ["tool_call", "tool_result", "message", "t
 export interface ToolWatch {
   readonly plan: HookPlan;
   readonly ledger: Pick<CallLedger, "isAdmitted" | "working" | "end">;
-  readonly attestation: Pick<Attestation, "isCanaryMissing">;
+  readonly attestation: Pick<Attestation, "isCanaryMissing" | "isCallbackMissing">;
   readonly receipts: Pick<ReceiptWriter, "write">;
   readonly runDirectory: Pick<RunDirectory, "changedQuickly">;
   readonly end: (cause: StopCause) => void;
@@ -47,6 +47,9 @@ export function watchTools({
     if (attestation.isCanaryMissing)
       return { fault: "canary", detail: `${event.type} before the ${CANARY_EVENT} hook reached the broker` };
     if (event.type !== "tool_call" && event.type !== "tool_result") return undefined;
+    // Not for a message: commands of claude's own ask no UserPromptSubmit, and call no tool (C-45).
+    if (attestation.isCallbackMissing)
+      return { fault: "canary", detail: `${event.type} before any callback came over the agent's own pipes` };
     const [change] = runDirectory.changedQuickly(undefined);
     if (change !== undefined) return { fault: "tampered", detail: change };
     if (!isGuarded) return undefined;

@@ -1,7 +1,8 @@
 import { chmod, open, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { type Broker, type BrokerFault, type BrokerOptions, startBroker } from "../../src/broker/broker.ts";
+import { type Broker, type BrokerOptions, startBroker } from "../../src/broker/broker.ts";
+import type { BrokerFault } from "../../src/broker/decide-call.ts";
 import type { RunDirectory } from "../../src/broker/run-directory.ts";
 import { ADMITTED_CODE } from "../../src/broker/shim.ts";
 import { SHELLS } from "./shells.ts";
@@ -139,7 +140,7 @@ describe("when there is no answer", () => {
   it.each([
     ["throws", "answer_failed", async () => Promise.reject(new Error("boom"))],
     ["is late", "deadline", forever],
-    ["is no answer", "reply_failed", async () => ({ code: 1 }) as never],
+    ["is no answer", "answer_failed", async () => ({ code: 1 }) as never],
   ] as const)("a gate is denied and others are left alone: answer %s", async (_name, fault, answer) => {
     await listen(answer, { deadlineMs: () => 100 });
     expect(await gate().result).toMatchObject({
@@ -291,7 +292,7 @@ describe.each(SHELLS)("in $name", ({ argv, present }) => {
     "600 calls by 16 callers all get their own answer, and nothing is left",
     async () => {
       const { counts } = await listen(async (_event, raw) => {
-        const { n } = JSON.parse(raw) as { n: number };
+        const { n } = JSON.parse(String(raw)) as { n: number };
         return n % 2 === 0
           ? { code: 0, stdout: `{"n":${n}}`, stderr: "" }
           : { code: 2, stdout: `{"n":${n}}`, stderr: `no ${n}` };

@@ -26,6 +26,7 @@ export function makePlan(provider: Provider, version = "2.1.332"): HookPlan {
       PreToolUse: { shimSeconds: 65, providerSeconds: 70 },
       Stop: { shimSeconds: 65, providerSeconds: 70 },
     },
+    transports: { PreToolUse: "shim", Stop: "shim" },
     hookPath: "/usr/bin",
     prove: "off",
     proof: undefined,

@@ -4,7 +4,7 @@ import type { EventName } from "../../src/profile/events.ts";
 import { createAttestation } from "../../src/spawn/attestation.ts";
 
 const attest = (events: EventName[] = ["SessionStart", "PreToolUse", "Stop"]) =>
-  createAttestation({ events });
+  createAttestation({ events, transports: {} });
 const envelope = (fields: object = {}) => fields as Envelope;
 const rowOf = (attestation: ReturnType<typeof attest>, event: string) =>
   attestation.report().events.find((row) => row.event === event);

@@ -219,7 +219,6 @@ describe("the answer that a provider is given", () => {
       const { stdout } = await runtime.answer(event, JSON.stringify(raw), {
         callId,
         signal,
-        pid: process.pid,
       });
       return stdout.toString();
     };

@@ -30,7 +30,7 @@ async function endOf({
   lastLook?: string[];
   close?: () => Promise<void>;
 } = {}) {
-  const attestation = createAttestation({ events: ["SessionStart", "PreToolUse"] });
+  const attestation = createAttestation({ events: ["SessionStart", "PreToolUse"], transports: {} });
   if (canary) {
     attestation.asked("SessionStart", 1);
     attestation.identified("SessionStart", 1, {} as never);

@@ -51,6 +51,8 @@ async function supervise(script: string, { isPaused = false } = {}) {
     lines: createLineHub(),
     onEvent: (event) => events.push(event),
     onProviderHook: () => {},
+    onControl: () => {},
+    onSkipped: () => {},
     redact: (text) => text,
   });
   if (isPaused) child.stdout.pause();

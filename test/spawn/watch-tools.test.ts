@@ -20,7 +20,7 @@ function watched({
   const listener = watchTools({
     plan: { events } as unknown as HookPlan,
     ledger: { isAdmitted: (id) => ids.includes(id), working, end: () => {} },
-    attestation: { isCanaryMissing },
+    attestation: { isCanaryMissing, isCallbackMissing: false },
     receipts: { write: () => {} },
     runDirectory: { changedQuickly: () => (change === undefined ? [] : [change]) },
     end: (cause) => causes.push(cause.kind === "unenforced" ? cause.reason : cause.kind),

@@ -6,6 +6,7 @@ import { parse } from "yaml";
 import type { Provider } from "../../profile/events.ts";
 import { MATRIX_FOLDER, matrixDigest } from "./digest.ts";
 import {
+  CALLBACK_COLUMN,
   COLUMN_NAMES,
   type ColumnName,
   caseSchema,
@@ -32,9 +33,17 @@ export async function loadMatrix(folder = MATRIX_FOLDER): Promise<Matrix> {
       sources.push(source);
     }
   }
-  const cases = sources.flatMap((source) => source.columns.map((column) => forColumn(source, column)));
+  const cases = sources.flatMap((source) => columnsFor(source).map((column) => forColumn(source, column)));
   checkReferences(cases);
   return { cases, digest: await matrixDigest(folder), folder };
+}
+
+/** What claude does through Bridle it must do however it asks. */
+function columnsFor({ columns, on, via = "bridle" }: MatrixCaseSource): ColumnName[] {
+  const isThroughBridle = (on?.claude?.via ?? via) === "bridle";
+  return columns.flatMap((column) =>
+    column === "claude" && isThroughBridle ? [column, CALLBACK_COLUMN] : [column],
+  );
 }
 
 export function columnsOf(provider: Provider): ColumnName[] {
@@ -54,10 +63,13 @@ function parseCases(content: string, name: string): MatrixCaseSource[] {
 }
 
 function forColumn({ on, columns: _columns, ...source }: MatrixCaseSource, column: ColumnName): MatrixCase {
-  const merged = { ...source, ...on?.[column] };
+  const ofClaude = column === CALLBACK_COLUMN ? on?.claude : undefined;
+  const merged = { ...source, ...ofClaude, ...on?.[column] };
   const { expect = {}, via = "bridle", required = true } = merged;
   if (via === "handler" && merged.shim === undefined)
     throw new Error(`case ${source.id}: via handler needs a shim`);
+  if (via === "callback" && (merged.answers === undefined || column !== CALLBACK_COLUMN))
+    throw new Error(`case ${source.id}: via callback needs answers, and the column ${CALLBACK_COLUMN} alone`);
   if (!required && merged.because === undefined)
     throw new Error(`case ${source.id}: not required on ${column} needs a because`);
   return { ...merged, column, expect, via, required };

@@ -13,6 +13,7 @@ import type { ModelServer } from "../loopback-server.ts";
 import { loopbackProvider } from "../provider-env.ts";
 import type { Observation } from "./observation.ts";
 import { baseEnv, type PlayOptions, providerOf, seenBy, toolPath, withServer } from "./play.ts";
+import { CALLBACK_COLUMN } from "./schema.ts";
 import { runOptions } from "./translate.ts";
 
 /** No hook that the provider fires: shows what happens without a guard. */
@@ -75,6 +76,7 @@ async function runOnce(
     path: toolPath(),
     binary,
     prove: "off",
+    transport: item.column === CALLBACK_COLUMN ? "callbacks" : "shim",
   });
   const { env: _own, providerConfig } = loopbackProvider(provider, server.url);
   const run = await spawnAgent({

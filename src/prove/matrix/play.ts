@@ -25,7 +25,7 @@ export interface PlayOptions {
 }
 
 export function providerOf(column: ColumnName): Provider {
-  return column === "claude" ? "claude" : "codex";
+  return column.startsWith("claude") ? "claude" : "codex";
 }
 
 /** Longest that a run without Bridle's own deadlines may take. */
@@ -37,7 +37,7 @@ export async function withServer<T>(
   play: (server: ModelServer, prompt: string) => Promise<T>,
 ): Promise<T> {
   const token = scriptToken(`case-${item.id}`);
-  const start = item.column === "claude" ? startAnthropicServer : startOpenaiServer;
+  const start = providerOf(item.column) === "claude" ? startAnthropicServer : startOpenaiServer;
   await using server = await start({ scripts: { [token]: toScript(steps, item.column, stage) } });
   return await play(server, `${stage.expand(item.prompt ?? "Please go on.")} ${token}`);
 }

@@ -5,6 +5,7 @@ import type { Check, Observation } from "./observation.ts";
 import type { PlayOptions } from "./play.ts";
 import { playBare } from "./play-bare.ts";
 import { NO_GUARD, playBridled } from "./play-bridled.ts";
+import { playCallbackForm } from "./play-callback-form.ts";
 import { playHandlerForm } from "./play-handler-form.ts";
 import type { MatrixCase } from "./schema.ts";
 import { plantFiles, type Stage, setStage } from "./stage.ts";
@@ -49,6 +50,12 @@ export interface RunCaseOptions {
   readonly networkEnv: Readonly<Record<string, string>>;
 }
 
+const PLAY: Readonly<Record<MatrixCase["via"], (play: PlayOptions) => Promise<Observation>>> = {
+  bridle: (play) => playBridled(play, toDeclaration(play.item, play.stage)),
+  handler: playHandlerForm,
+  callback: playCallbackForm,
+};
+
 export async function runCase(item: MatrixCase, options: RunCaseOptions): Promise<CaseResult> {
   const startedAt = performance.now();
   const result = (verdict: CaseVerdict, observed: string, hasWrongSideEffect = false): CaseResult => ({
@@ -62,9 +69,7 @@ export async function runCase(item: MatrixCase, options: RunCaseOptions): Promis
   });
   let run: Played;
   try {
-    run = await onStage(item, options, (play) =>
-      item.via === "handler" ? playHandlerForm(play) : playBridled(play, toDeclaration(item, play.stage)),
-    );
+    run = await onStage(item, options, (play) => PLAY[item.via](play));
   } catch (error) {
     options.signal?.throwIfAborted();
     return result("unclear", `could not be run: ${error instanceof Error ? error.message : String(error)}`);

@@ -4,8 +4,10 @@
 import { z } from "zod";
 import { EVENT_NAMES } from "../../profile/events.ts";
 
-/** One CLI in one of its ways to call tools. */
-export const COLUMN_NAMES = ["claude", "codex", "codex-code-mode"] as const;
+/** One CLI in one of its ways to call tools, or to ask its hooks. */
+export const COLUMN_NAMES = ["claude", "claude-callbacks", "codex", "codex-code-mode"] as const;
+/** claude that asks over its own pipes. Every case that claude has through Bridle is played there too. */
+export const CALLBACK_COLUMN = "claude-callbacks";
 export type ColumnName = (typeof COLUMN_NAMES)[number];
 
 const text = z.string();
@@ -125,12 +127,25 @@ const control = z.strictObject({
 const varying = {
   /** Part of the core set: what a blocking hook relies on. */
   core: z.boolean().optional(),
-  via: z.enum(["bridle", "handler"]).optional(),
+  via: z.enum(["bridle", "handler", "callback"]).optional(),
   hooks: z.record(text, z.array(hook)).optional(),
   /** A declaration word for word, beside `hooks`: for what must be refused. */
   declaration: jsonObject.optional(),
   /** `via: handler`: what stands in the shim's place. Its arguments are EVENT, seconds, GATE or OTHER; it admits by exit 90. */
   shim: z.union([text, z.strictObject({ is: z.enum(["missing", "empty", "directory"]) })]).optional(),
+  /** `via: callback`: what answers in the channel's place. */
+  answers: z
+    .enum([
+      "admits",
+      "denies",
+      "never",
+      "with-an-error",
+      "with-nothing",
+      "with-nonsense",
+      "ends-the-input",
+      "ends-both-pipes",
+    ])
+    .optional(),
   /** What the user asks, before the script's token. */
   prompt: text.optional(),
   plant: z.array(plant).optional(),
@@ -182,7 +197,7 @@ export type PlantSource = z.infer<typeof plant>;
 /** A case for one column, its differences merged in. */
 export interface MatrixCase extends Omit<MatrixCaseSource, "on" | "columns" | "expect" | "via" | "required"> {
   readonly column: ColumnName;
-  readonly via: "bridle" | "handler";
+  readonly via: "bridle" | "handler" | "callback";
   readonly expect: Expectation;
   readonly required: boolean;
 }

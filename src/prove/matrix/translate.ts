@@ -75,17 +75,17 @@ function writeGuard({ sh, answer, in_project }: HookSource, stage: Stage, index:
 
 export const MODELS: Readonly<Record<ColumnName, string>> = {
   claude: CLAUDE_MODEL,
+  "claude-callbacks": CLAUDE_MODEL,
   codex: CODEX_CLASSIC_MODEL,
   "codex-code-mode": CODEX_CODE_MODE_MODEL,
 };
 
 /** What every run of a case gets, so that nothing but the guard keeps a call from running, and the case's own options over it. */
 export function runOptions({ column, options }: MatrixCase, stage: Stage, provider: JsonObject): JsonObject {
-  const base: JsonObject =
-    column === "claude"
-      ? { allowedTools: ["Bash", "Write", "Edit", "Agent", "mcp__files__touch"] }
-      : // The sandbox is off but where it is the subject: not every host lets codex build one.
-        { sandbox: "danger-full-access" };
+  const base: JsonObject = column.startsWith("claude")
+    ? { allowedTools: ["Bash", "Write", "Edit", "Agent", "mcp__files__touch"] }
+    : // The sandbox is off but where it is the subject: not every host lets codex build one.
+      { sandbox: "danger-full-access" };
   const { providerConfig, ...own } = stage.expand({ ...options });
   const merged: JsonObject = { ...base, model: MODELS[column], ...own };
   const config = { ...provider, ...(isJsonObject(providerConfig) ? providerConfig : {}) };

@@ -7,6 +7,7 @@ import { decodeEnvelope } from "../decode-envelope.ts";
 import { probeVersion } from "../probe.ts";
 import type { ProviderAdapter } from "../provider.ts";
 import { materialise } from "./arguments.ts";
+import { callbacks } from "./callbacks.ts";
 import { checkOptions } from "./conflicts.ts";
 import { preflight } from "./preflight.ts";
 import { createStreamParser } from "./stream.ts";
@@ -40,6 +41,7 @@ export const claudeAdapter: ProviderAdapter = {
     }),
     signal: "SIGTERM",
   },
+  callbacks,
   decodeEnvelope,
   encodeVerdict,
   createStreamParser,

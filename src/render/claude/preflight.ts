@@ -7,6 +7,7 @@ import type { Issue } from "../../errors.ts";
 import { isJsonObject, type JsonObject } from "../../json.ts";
 import { capabilityOf } from "../../profile/events.ts";
 import type { PreflightChannel, PreflightReport, RunContext } from "../provider.ts";
+import { renderCallbacks } from "./callbacks.ts";
 import { renderHooks } from "./settings.ts";
 
 const POLICY_FLAGS = ["disabledByPolicy", "managedOnly", "pluginOnly", "allDisabled"] as const;
@@ -17,7 +18,8 @@ export async function preflight(
   channel: PreflightChannel,
 ): Promise<PreflightReport> {
   const ask = createAsker(channel);
-  const initialized = await ask("initialize");
+  const callbacks = renderCallbacks(plan);
+  const initialized = await ask("initialize", callbacks === undefined ? {} : { hooks: callbacks });
   const settings = await ask("get_settings");
   const issues: Issue[] = checkInitialize(plan, initialized);
   if (issues.length > 0) return report(issues, [], initialized);
@@ -35,13 +37,13 @@ export async function preflight(
   return report(issues, foreign, initialized);
 }
 
-type Ask = (subtype: string) => Promise<JsonObject>;
+type Ask = (subtype: string, more?: JsonObject) => Promise<JsonObject>;
 
 function createAsker({ stdin, onLine, exited, signal }: PreflightChannel): Ask {
   if (stdin === undefined || onLine === undefined || exited === undefined)
     throw new Error("the claude preflight needs the CLI's own pipes");
   let count = 0;
-  return (subtype) =>
+  return (subtype, more = {}) =>
     new Promise<JsonObject>((resolve, reject) => {
       const id = `bridle-${++count}`;
       const settle = (act: () => void) => {
@@ -73,7 +75,9 @@ function createAsker({ stdin, onLine, exited, signal }: PreflightChannel): Ask {
           ),
         ),
       );
-      stdin.write(`${JSON.stringify({ type: "control_request", request_id: id, request: { subtype } })}\n`);
+      stdin.write(
+        `${JSON.stringify({ type: "control_request", request_id: id, request: { subtype, ...more } })}\n`,
+      );
     });
 }
 
@@ -99,6 +103,8 @@ function checkInitialize(plan: HookPlan, initialized: JsonObject): Issue[] {
         hint: "compile again",
       },
     ];
+  if (renderCallbacks(plan) !== undefined && initialized.hooks_applied !== true)
+    return [failed("claude does not say that it took the callbacks")];
   const needsBlock = plan.events.some((event) => capabilityOf(event).role === "gate");
   if (!needsBlock || initialized.hook_on_failure_supported === true) return [];
   return [

@@ -51,7 +51,7 @@ export function renderHooks(plan: HookPlan, shimPath: string): JsonObject {
   for (const event of plan.events) {
     const { role } = capabilityOf(event);
     const deadline = plan.deadlines[event];
-    if (deadline === undefined) continue;
+    if (deadline === undefined || plan.transports[event] === "callback") continue;
     const gate = role === "gate";
     const command = handlerCommand({ shimPath, event, shimSeconds: deadline.shimSeconds, gate });
     const rendered = {
