@@ -10,6 +10,7 @@ export const FAULT_SUITES = [
   "test/soak/soak.test.ts",
   "test/spawn/escape.test.ts",
   "test/supervisor/shutdown.test.ts",
+  "test/testkit/sins.callbacks.test.ts",
   "test/testkit/sins.claude.test.ts",
   "test/testkit/sins.codex.test.ts",
   "test/testkit/sins.more.test.ts",

@@ -39,6 +39,9 @@ interface OpenCall {
   isCancelled: boolean;
 }
 
+/** Request ids that are known again; far more than are ever open at a time. */
+const REMEMBERED = 4096;
+
 export function createCallbackChannel({
   protocol,
   send,
@@ -48,11 +51,19 @@ export function createCallbackChannel({
   const { isGate, onFault, onAsked = () => {}, onAnswered = () => {}, nextCallId = countCalls() } = answering;
   const registered = new Set<EventName>(answering.events);
   const open = new Map<string, OpenCall>();
+  /** Oldest first. */
+  const asked = new Set<string>();
   const running = new Set<Promise<void>>();
   let isClosing = false;
 
   const fault = (kind: BrokerFaultKind, detail: string, call?: OpenCall) =>
     onFault(call === undefined ? { kind, detail } : { kind, event: call.event, callId: call.id, detail });
+
+  const remember = (requestId: string) => {
+    asked.add(requestId);
+    const [oldest] = asked;
+    if (asked.size > REMEMBERED && oldest !== undefined) asked.delete(oldest);
+  };
 
   const track = (work: Promise<void>) => {
     const tracked = work.finally(() => running.delete(tracked));
@@ -92,8 +103,8 @@ export function createCallbackChannel({
   };
 
   const onCall = (requestId: string, event: EventName, envelope: JsonObject | undefined) => {
-    if (open.has(requestId)) {
-      // Its one answer is on the way; a second one would be taken for another call's.
+    if (asked.has(requestId)) {
+      // One request has one answer.
       fault("request_invalid", `request ${requestId} was asked twice`);
       return;
     }
@@ -110,6 +121,7 @@ export function createCallbackChannel({
       isCancelled: false,
     };
     open.set(requestId, call);
+    remember(requestId);
     onAsked(event, call.id);
     if (isClosing) call.abort.abort(new Error("the channel is closing"));
     track(serve(call, envelope));

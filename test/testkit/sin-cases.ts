@@ -7,6 +7,8 @@ import { block, deny, type Handler, type play, rewrite } from "./support.ts";
 
 export interface SinCase {
   readonly script: FakeScript;
+  /** How claude's hooks ask. @default shim */
+  readonly transport?: "callbacks";
   readonly handlers?: Record<string, Handler>;
   readonly options?: Partial<SpawnOptions>;
   /** Called with every message of the model. */
@@ -41,6 +43,8 @@ const inRun = (sin: NonNullable<FakeScript["sins"]>[number]): FakeScript => ({
   steps: [work, done],
   sins: [sin],
 });
+
+const asCallbacks = (script: FakeScript) => ({ script, transport: "callbacks" as const });
 
 const unenforced = { outcome: "unenforced", reason: /^unasked: / };
 const noCanary = { outcome: "unenforced", reason: /^canary: / };
@@ -110,6 +114,19 @@ export const TOOL_CASES: Cases = {
   "hook-exit-code": {
     script: sinful({ "hook-exit-code": 127 }),
     ends: { outcome: "unenforced", reason: /exit 127/ },
+  },
+  "ask-twice": {
+    ...asCallbacks(sinful("ask-twice")),
+    ends: { outcome: "unenforced", reason: /^request_invalid: .* was asked twice/ },
+  },
+  "ask-unknown": {
+    ...asCallbacks(sinful("ask-unknown")),
+    ends: { outcome: "unenforced", reason: /^request_invalid: .*never-registered/ },
+  },
+  "give-up-asking": {
+    ...asCallbacks(sinful("give-up-asking")),
+    handlers: { PreToolUse: () => new Promise((resolve) => setTimeout(resolve, 500, undefined)) },
+    ends: { outcome: "unenforced", reason: /^late: / },
   },
 };
 
@@ -279,6 +296,12 @@ export const RUN_CASES: Cases = {
     options: { deadlines: { attestMs: 1500 } },
   },
   "lie-untrusted": refuses("lie-untrusted", "attestation_failed"),
+  "never-call-back": {
+    ...asCallbacks(inRun("never-call-back")),
+    handlers: { PreToolUse: deny },
+    ends: noCanary,
+  },
+  "lie-no-callbacks": { ...refuses("lie-no-callbacks", "attestation_failed"), transport: "callbacks" },
   "lie-all-disabled": refuses("lie-all-disabled", "provider_policy"),
   "lie-settings-errors": refuses("lie-settings-errors", "attestation_failed"),
   "lie-other-source": refuses("lie-other-source", "attestation_failed"),

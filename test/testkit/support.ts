@@ -33,6 +33,8 @@ export const rewrite: Handler = ({ tool_input: input }) => ({
 export interface Play {
   readonly provider: Provider;
   readonly script: FakeScript;
+  /** How claude's hooks ask. @default shim */
+  readonly transport?: "callbacks" | "shim";
   /** By event; `PreToolUse` admits when it is not given. */
   readonly handlers?: Record<string, Handler>;
   readonly options?: Partial<SpawnOptions>;
@@ -50,7 +52,7 @@ export interface Seen {
 /** The token of a fake: every handler by its event, and one of `agent_exit` that notes the outcome. */
 export async function compileFake(
   place: Place,
-  { provider, script, handlers = {}, wrap }: Play,
+  { provider, script, transport = "shim", handlers = {}, wrap }: Play,
   exits: string[] = [],
 ) {
   const fake = await createFakeProvider({ provider, script, directory: join(place.home, "fakes") });
@@ -61,7 +63,7 @@ export async function compileFake(
     Object.fromEntries(
       declared.map(([event, handler]) => [event, [{ hooks: [{ type: "function" as const, handler }] }]]),
     ),
-    { provider, cwd: place.cwd, binary, prove: "off" },
+    { provider, cwd: place.cwd, binary, prove: "off", transport },
   );
 }
 

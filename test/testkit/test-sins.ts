@@ -13,7 +13,11 @@ const casesOf = (name: SinName) => ({ ...TOOL_CASES, ...STEP_CASES, ...RUN_CASES
 
 const toMatch = (value: unknown) => (value instanceof RegExp ? expect.stringMatching(value) : value);
 
-export function testSins(provider: Provider): void {
+/** What is wrong with a hook's shell, and with nothing else. */
+const OF_THE_SHELL: readonly SinName[] = ["kill-hook-shell", "hook-exit-code"];
+
+/** @param transport every case, or with `callbacks` those of a tool call with hooks asked that way */
+export function testSins(provider: Provider, transport?: "callbacks"): void {
   let place: Place;
   beforeEach(async () => {
     place = await makePlace();
@@ -26,11 +30,15 @@ export function testSins(provider: Provider): void {
       expect(Object.keys(cases)).toEqual(rows.filter(([, row]) => row.on === on).map(([name]) => name));
   });
 
-  const names = rows.filter(([, { providers }]) => providers.includes(provider)).map(([name]) => name);
+  const names = rows
+    .filter(([, { providers }]) => providers.includes(provider))
+    .filter(([name, { on }]) => transport === undefined || (on === "tool" && !OF_THE_SHELL.includes(name)))
+    .map(([name]) => name);
   test.each(names)("%s", async (name) => {
     const found = casesOf(name);
     if (found === undefined) throw new Error(`no case for ${name}`);
-    const sinCase: SinCase = "script" in found ? found : found[provider];
+    const ofProvider: SinCase = "script" in found ? found : found[provider];
+    const sinCase: SinCase = transport === undefined ? ofProvider : { ...ofProvider, transport };
     const { ends, files = {}, warns = [], shows = [], check } = sinCase;
     if ("refused" in ends) {
       const { codes, seen } = await refusalOf(place, { provider, ...sinCase });

@@ -56,6 +56,24 @@ export const SINS = /** @type {const} */ ({
     does: "prints a `hook_response` line with this exit code in place of the hook's own",
     bridle: "`unenforced` for every code that Bridle did not give",
   },
+  "ask-twice": {
+    on: "tool",
+    providers: CLAUDE,
+    does: "asks a callback twice under one request id",
+    bridle: "`unenforced` where hooks are callbacks",
+  },
+  "ask-unknown": {
+    on: "tool",
+    providers: CLAUDE,
+    does: "asks a callback that was never registered, then its own",
+    bridle: "`unenforced` where hooks are callbacks",
+  },
+  "give-up-asking": {
+    on: "tool",
+    providers: CLAUDE,
+    does: "asks a callback, says at once that it does not wait, and makes the call",
+    bridle: "`unenforced` where hooks are callbacks",
+  },
   "half-line": {
     on: "step",
     providers: BOTH,
@@ -258,6 +276,18 @@ export const SINS = /** @type {const} */ ({
     providers: CODEX,
     does: "lists the hooks as untrusted",
     bridle: "refuses: `attestation_failed`",
+  },
+  "never-call-back": {
+    on: "run",
+    providers: CLAUDE,
+    does: "takes the callbacks and never asks one",
+    bridle: "`unenforced` at the first call where hooks are callbacks",
+  },
+  "lie-no-callbacks": {
+    on: "run",
+    providers: CLAUDE,
+    does: "does not say that it took the callbacks",
+    bridle: "refuses where hooks are callbacks: `attestation_failed`",
   },
   "lie-all-disabled": {
     on: "run",

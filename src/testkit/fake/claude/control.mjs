@@ -11,6 +11,7 @@ const ANSWERS = {
     claude_code_version: version,
     current_permission_mode: permissionMode,
     ...(commits(sins, "lie-no-on-failure") ? {} : { hook_on_failure_supported: true }),
+    ...(commits(sins, "lie-no-callbacks") ? {} : { hooks_applied: true }),
   }),
   get_settings: ({ settings, errors, script: { sins } }) =>
     commits(sins, "lie-silence")

@@ -3,6 +3,7 @@
 
 import { commits, valueOfSin } from "../committed.mjs";
 import { runShell } from "../processes.mjs";
+import { askCallback } from "./callbacks.mjs";
 
 /** @import { Session, Handler } from "./session.mjs" */
 /** @import { Ended } from "../processes.mjs" */
@@ -38,36 +39,74 @@ export async function askHooks(session, event, { fields, subject, sins }) {
     hook_event_name: event,
     ...fields,
   };
-  return Promise.all(
-    handlers.map(async (handler) => {
-      const name = subject === undefined ? event : `${event}:${subject}`;
-      await sayHook(session, event, { subtype: "hook_started", hook_name: name, hook_event: event });
-      const ended = await runShell({
-        shell: "/bin/sh",
-        command: handler.command,
-        cwd,
-        input: `${JSON.stringify(envelope)}\n`,
-        timeoutMs:
-          event === "SessionEnd" ? SESSION_END_MS : (handler.timeout ?? DEFAULT_TIMEOUT_SECONDS) * 1000,
-        isKilledHalfWay: commits(sins, "kill-hook-shell"),
-        waitsForOutput: true,
-      });
-      const code =
-        valueOfSin(sins, "hook-exit-code") ?? ended.code ?? (ended.error === undefined ? undefined : 127);
-      await sayHook(session, event, {
-        subtype: "hook_response",
-        hook_name: name,
-        hook_event: event,
-        output: `${ended.stderr}${ended.stdout}`,
-        stdout: ended.stdout,
-        stderr: ended.stderr,
-        ...(code === undefined ? {} : { exit_code: code }),
-        outcome: code === 0 ? "success" : "error",
-      });
-      return readAnswer(handler, ended);
-    }),
+  return Promise.all([
+    ...handlers.map((handler) => runHandler(session, { event, envelope, handler, subject, sins })),
+    ...listCallbacks(session, event, subject).map((callback) =>
+      askHost(session, callback, { event, envelope, sins }),
+    ),
+  ]);
+}
+
+/**
+ * @param {Session} session
+ * @param {{ event: string, envelope: Record<string, any>, handler: Handler, subject: string | undefined, sins: readonly unknown[] | undefined }} call
+ * @returns {Promise<Answer>}
+ */
+async function runHandler(session, { event, envelope, handler, subject, sins }) {
+  const name = subject === undefined ? event : `${event}:${subject}`;
+  await sayHook(session, event, { subtype: "hook_started", hook_name: name, hook_event: event });
+  const ended = await runShell({
+    shell: "/bin/sh",
+    command: handler.command,
+    cwd: session.cwd,
+    input: `${JSON.stringify(envelope)}\n`,
+    timeoutMs: event === "SessionEnd" ? SESSION_END_MS : (handler.timeout ?? DEFAULT_TIMEOUT_SECONDS) * 1000,
+    isKilledHalfWay: commits(sins, "kill-hook-shell"),
+    waitsForOutput: true,
+  });
+  const code =
+    valueOfSin(sins, "hook-exit-code") ?? ended.code ?? (ended.error === undefined ? undefined : 127);
+  await sayHook(session, event, {
+    subtype: "hook_response",
+    hook_name: name,
+    hook_event: event,
+    output: `${ended.stderr}${ended.stdout}`,
+    stdout: ended.stdout,
+    stderr: ended.stderr,
+    ...(code === undefined ? {} : { exit_code: code }),
+    outcome: code === 0 ? "success" : "error",
+  });
+  return readAnswer(handler, ended);
+}
+
+/** @param {Session} session @param {string} event @param {string | undefined} subject */
+function listCallbacks({ callbacks, script: { sins } }, event, subject) {
+  if (commits(sins, "never-call-back")) return [];
+  return (callbacks[event] ?? [])
+    .filter(({ matcher }) => matches(matcher, subject))
+    .flatMap(({ hookCallbackIds, ...group }) => hookCallbackIds.map((id) => ({ id, ...group })));
+}
+
+/**
+ * Of a call nobody answers any more: only PreToolUse stops then (C-51).
+ * @param {Session} session @param {{ id: string, timeout?: number, onFailure?: string }} callback
+ * @param {{ event: string, envelope: Record<string, any>, sins: readonly unknown[] | undefined }} call
+ * @returns {Promise<Answer>}
+ */
+async function askHost(session, { id, timeout, onFailure }, { event, envelope, sins }) {
+  const ended = await askCallback(session, id, { envelope, timeoutSeconds: timeout, sins });
+  const isGate = event === "PreToolUse";
+  if (ended === undefined) return { isDenied: isGate, reason: "nobody answers", hasNoVerdict: false };
+  if (ended.isTimedOut && commits(sins, "give-up-asking")) return NO_ANSWER;
+  if (ended.isTimedOut && isGate) return { isDenied: true, reason: "no answer in time", hasNoVerdict: false };
+  return readAnswer(
+    { type: "callback", command: "", ...(onFailure === undefined ? {} : { onFailure }) },
+    ended,
   );
 }
+
+/** @type {Answer} */
+const NO_ANSWER = { isDenied: false, reason: "", hasNoVerdict: false };
 
 /** @param {string | undefined} matcher @param {string | undefined} subject */
 function matches(matcher, subject) {

@@ -6,6 +6,7 @@ import { text } from "node:stream/consumers";
 import { commits, valueOfSin } from "../committed.mjs";
 import { leave, printError, printLine, waitForEver } from "../output.mjs";
 import { killGroups } from "../processes.mjs";
+import { endChannel, takeResponse } from "./callbacks.mjs";
 import { answerControl } from "./control.mjs";
 import { askHooks } from "./hooks.mjs";
 import { openSession } from "./session.mjs";
@@ -73,8 +74,10 @@ async function serve(session) {
     if (message.type === "user") {
       if (early !== undefined) return exitEarly(early);
       startTurn(textOf(message.message?.content));
-    } else if (message.type === "control_request") {
+    } else if (message.type === "control_response") takeResponse(session.channel, message);
+    else if (message.type === "control_request") {
       const { subtype } = message.request;
+      if (subtype === "initialize" && !session.isSimple) session.callbacks = message.request.hooks ?? {};
       if (subtype === "interrupt" && commits(sins, "ignore-signals")) continue;
       if (subtype === "initialize") await startSession(session);
       const answer = answerControl(session, message);
@@ -83,6 +86,7 @@ async function serve(session) {
       if (subtype === "interrupt") await interrupt();
     }
   }
+  endChannel(session.channel);
   await work;
   return end(session, code);
 }

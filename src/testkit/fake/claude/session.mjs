@@ -9,9 +9,11 @@ import { commits, valueOfSin } from "../committed.mjs";
 import { parseFlags, withoutFlag } from "../flags.mjs";
 import { DEFAULT_VERSIONS, fakeVersion } from "../main.mjs";
 import { leave, printError, printLine, printText, waitForEver } from "../output.mjs";
+import { createChannel } from "./callbacks.mjs";
 import { KNOWN_FLAGS } from "./known-flags.mjs";
 
 /** @import { FakeScript } from "../../script-types.ts" */
+/** @import { CallbackGroup } from "./callbacks.mjs" */
 /** @typedef {{ type: string, command: string, timeout?: number, onFailure?: string }} Handler */
 /** @typedef {Record<string, { matcher?: string, hooks: Handler[] }[]>} Hooks */
 /** @typedef {ReturnType<typeof createSession>} Session */
@@ -45,6 +47,9 @@ export function createSession(script, flags, words) {
       "projects",
       `${sessionId}.jsonl`,
     ),
+    /** Hooks that the launcher registered as callbacks. @type {Record<string, CallbackGroup[]>} */
+    callbacks: {},
+    channel: createChannel(),
     isAborted: false,
     hasStarted: false,
     /** Waits for ever once the turn is aborted: an abandoned turn does nothing more. */

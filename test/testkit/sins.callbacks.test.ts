@@ -1,0 +1,3 @@
+import { testSins } from "./test-sins.ts";
+
+testSins("claude", "callbacks");
