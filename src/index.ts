@@ -67,7 +67,7 @@ export { type StopAnswer, stopRun } from "./journal/stop-run.ts";
 export type { Json, JsonObject } from "./json.ts";
 export * from "./profile/index.ts";
 export { type CaseChange, compareProofs, type ProofComparison } from "./prove/compare.ts";
-export { type Downgrade, type Proof, type ProvenCase, parseProof } from "./prove/proof.ts";
+export { type Downgrade, type Proof, type ProvenCase, parseProof, provenCallbacks } from "./prove/proof.ts";
 export type { ProofProgress } from "./prove/prove-binary.ts";
 export { type Proven, type ProveOptions, proveProvider } from "./prove/prove-provider.ts";
 export type { LineReading } from "./receipts/json-lines.ts";

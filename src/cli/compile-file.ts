@@ -29,6 +29,7 @@ export function parseProvider(value: string): Provider {
 export interface CompileFlags {
   readonly binary?: string;
   readonly prove?: "auto" | "require" | "off";
+  readonly transport?: "auto" | "callbacks" | "shim";
   readonly requireTrustedProject?: boolean;
 }
 
@@ -44,6 +45,14 @@ export function addCompileOptions(command: Command): Command {
       )
         .choices(["auto", "require", "off"])
         .default("auto"),
+    )
+    .addOption(
+      new Option(
+        "--transport <how>",
+        "auto: claude asks over its own pipes where that is proven; callbacks: refuse otherwise; shim: never",
+      )
+        .choices(["auto", "callbacks", "shim"])
+        .default("auto"),
     );
 }
 
@@ -57,7 +66,7 @@ export interface Declared {
 export async function compileDeclared(
   declared: Declared,
   provider: Provider,
-  { binary, prove, requireTrustedProject }: CompileFlags,
+  { binary, prove, transport, requireTrustedProject }: CompileFlags,
 ): Promise<RenderedHooks> {
   const { declaration, ...where } = await loadDeclared(declared, { requireTrustedProject });
   const chosen = binary === undefined ? {} : { binary: resolve(binary) };
@@ -71,6 +80,7 @@ export async function compileDeclared(
       ...where,
       ...chosen,
       ...(prove === undefined ? {} : { prove }),
+      ...(transport === undefined ? {} : { transport }),
       signal: interrupted.signal,
       onProve: ({ done, total, case: { id } }) => bar.show(done, total, `proving ${provider} once: ${id}`),
     });

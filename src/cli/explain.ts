@@ -80,10 +80,10 @@ export function addExplainCommand(program: Command): void {
           ...shown.env.map(({ name, why }) => `  ${name}\n      ${why}`),
           "stricter forms",
           ...shown.stricterForms.map(({ name, effect, why }) => `  ${name}: ${effect}\n      ${why}`),
-          "deadlines (seconds)",
+          "events (transport, seconds)",
           ...shown.deadlines.map(
-            ({ event, providerSeconds, shimSeconds }) =>
-              `  ${event}: provider ${providerSeconds} > shim ${shimSeconds}`,
+            ({ event, transport, providerSeconds, shimSeconds }) =>
+              `  ${event}: by ${transport}, provider ${providerSeconds} > ${transport === "shim" ? "shim" : "answer"} ${transport === "shim" ? shimSeconds : shimSeconds - 1}`,
           ),
         ];
         lines.push("left out", ...shown.ambient.map(({ message }) => `  ${message}`));

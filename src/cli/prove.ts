@@ -10,6 +10,7 @@ import {
   type ProvenCase,
   type Provider,
   parseProof,
+  provenCallbacks,
   proveProvider,
   toOneLine,
 } from "../index.ts";
@@ -95,8 +96,11 @@ async function prove(provider: Provider, { binary, all, case: only, jobs, json }
   }
 }
 
-function isBroken({ required, verdict }: ProvenCase): boolean {
-  return required && verdict !== "holds";
+/** Over its own pipes an agent need not hold: what does not is asked through the shim. */
+const isNeeded = ({ column, required }: ProvenCase) => required && column !== "claude-callbacks";
+
+function isBroken(item: ProvenCase): boolean {
+  return isNeeded(item) && item.verdict !== "holds";
 }
 
 const MARKS: Readonly<Record<ProvenCase["verdict"], string>> = {
@@ -112,8 +116,8 @@ const INDENT = " ".repeat(9);
 export function describeProof(proof: Proof, path: string | undefined): string[] {
   const { provider, version, cases, durationMs, network, platform } = proof;
   const rows = cases.flatMap((item) => {
-    const { required, verdict, title, rule, observed, because } = item;
-    const mark = required || verdict === "holds" ? MARKS[verdict] : "no";
+    const { verdict, title, rule, observed, because } = item;
+    const mark = isNeeded(item) || verdict === "holds" ? MARKS[verdict] : "no";
     const known = because === undefined || verdict === "holds" ? [] : [`${INDENT}known: ${because}`];
     return [
       `${mark.padEnd(9)}${title}`,
@@ -121,9 +125,10 @@ export function describeProof(proof: Proof, path: string | undefined): string[] 
       ...known,
     ];
   });
-  const required = cases.filter((item) => item.required);
+  const required = cases.filter(isNeeded);
   const broken = required.filter(isBroken);
-  const known = cases.filter(({ required: must, verdict }) => !must && verdict !== "holds").length;
+  const known = cases.filter((item) => !isNeeded(item) && item.verdict !== "holds").length;
+  const callbacks = provenCallbacks(proof);
   const seconds = (durationMs / 1000).toFixed(1);
   const where =
     network === "netns"
@@ -136,6 +141,11 @@ export function describeProof(proof: Proof, path: string | undefined): string[] 
     "",
     `${required.length - broken.length} of ${required.length} required answers are yes${known > 0 ? `; ${known} known gap(s), marked "no", are not required` : ""}. ${seconds} s, ${where}.`,
     conclude(proof, broken),
+    ...(callbacks.length === 0
+      ? []
+      : [
+          `Asked over its own pipes, without a process a call: ${callbacks.join(", ")}; all others by shell command.`,
+        ]),
     ...(path === undefined ? [] : [`Record: ${path}`]),
   ];
 }

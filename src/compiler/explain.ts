@@ -1,8 +1,10 @@
 // Shows exactly what a token would start: argv, files with modes, variables, and why each is there. Starts and writes nothing.
 
+import type { EventName } from "../profile/events.ts";
 import type { RunOptions } from "../render/provider.ts";
 import { adapterFor } from "../render/registry.ts";
 import { listStricterForms, type StricterForm } from "../render/stricter-forms.ts";
+import type { Transport } from "./plan.ts";
 import type { HookDescription, RenderedHooks } from "./token.ts";
 import { planOf } from "./token.ts";
 
@@ -22,8 +24,10 @@ export interface ExplainedRun {
   readonly env: readonly { readonly name: string; readonly why: string }[];
   /** Stricter forms rendered in the place of one that is not honoured, and what is off because no guard would be asked. */
   readonly stricterForms: readonly StricterForm[];
+  /** Of every rendered event: how it is asked, and how long it may take. */
   readonly deadlines: readonly {
     readonly event: string;
+    readonly transport: Transport;
     readonly providerSeconds: number;
     readonly shimSeconds: number;
   }[];
@@ -72,6 +76,10 @@ export function explain(token: RenderedHooks, options: RunOptions): ExplainedRun
     })),
     env: Object.entries(rendered.env).map(([name, { why }]) => ({ name, why })),
     stricterForms: listStricterForms(plan, options),
-    deadlines: Object.entries(plan.deadlines).map(([event, deadline]) => ({ event, ...deadline })),
+    deadlines: Object.entries(plan.deadlines).map(([event, deadline]) => ({
+      event,
+      transport: plan.transports[event as EventName] ?? "shim",
+      ...deadline,
+    })),
   };
 }

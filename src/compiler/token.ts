@@ -6,7 +6,14 @@ import { AgentHooksRefused } from "../errors.ts";
 import type { Provider } from "../profile/events.ts";
 import type { Where } from "../profile/where.ts";
 import type { Downgrade } from "../prove/proof.ts";
-import type { CompiledEntry, EntryProvenance, HookPlan, ProofSummary, ProveState } from "./plan.ts";
+import type {
+  CompiledEntry,
+  EntryProvenance,
+  HookPlan,
+  ProofSummary,
+  ProveState,
+  Transport,
+} from "./plan.ts";
 import { type CompileWarning, listWarnings } from "./warnings.ts";
 
 const mintKey = Symbol("mint");
@@ -25,6 +32,8 @@ export interface HookDescription {
   readonly proof?: ProofSummary;
   /** Stricter forms rendered because the declared one was seen not to land. */
   readonly downgrades: readonly Downgrade[];
+  /** How the agent asks about each event: over its own pipes (`callback`), or by a shell command (`shim`). */
+  readonly transports: Readonly<Record<string, Transport>>;
   readonly hooks: readonly {
     readonly id: string;
     readonly event: string;
@@ -76,7 +85,7 @@ export class RenderedHooks {
   /** What was compiled, JSON-safe and without secrets. */
   describe(): HookDescription {
     const { provider, binary, digest, projectRoot, prove, proof, downgrades } = this.#plan;
-    const { entries, skipped, provenance } = this.#plan;
+    const { entries, skipped, provenance, transports } = this.#plan;
     return {
       provider,
       providerVersion: binary.version,
@@ -86,6 +95,7 @@ export class RenderedHooks {
       prove,
       ...(proof === undefined ? {} : { proof }),
       downgrades,
+      transports: { ...transports },
       hooks: entries.map((entry) => ({
         id: entry.id,
         event: entry.event,

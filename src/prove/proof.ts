@@ -152,11 +152,14 @@ export function judgeProof({ cases }: Proof, events: readonly string[]): ProofJu
     else because.set(downgrade.to, (because.get(downgrade.to) ?? new Set()).add(item.id));
   }
   const downgrades = [...because].map(([name, ids]) => ({ name, because: [...ids] }));
-  return { disproven, unclear, downgrades, callbacks: callbacksOf(cases) };
+  return { disproven, unclear, downgrades, callbacks: provenCallbacks({ cases }) };
 }
 
-/** An event counts when a core case shows it as a callback, and every required core case of it and of any event holds. */
-function callbacksOf(cases: Proof["cases"]): EventName[] {
+/**
+ * Events that hold as callbacks over the CLI's own pipes: a core case shows the event as one, and every required core case of it and of
+ * any event holds.
+ */
+export function provenCallbacks({ cases }: Pick<Proof, "cases">): EventName[] {
   const ours = cases.filter(({ column, core, required }) => column === CALLBACK_COLUMN && core && required);
   const broken = ours.filter(({ verdict }) => verdict !== "holds").map(({ event }) => event);
   if (broken.includes("any")) return [];

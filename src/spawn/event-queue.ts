@@ -48,6 +48,8 @@ const DIAGNOSTICS: readonly AgentEventBody["type"][] = ["warning", "raw", "unpar
 
 export interface EventQueue extends AsyncIterable<AgentEvent> {
   push(body: AgentEventBody): void;
+  /** More may be read although the consumer is slow: what waits is below the level at which diagnostics are dropped. */
+  readonly hasRoom: boolean;
   /** The events that wait are still delivered; one pushed later is not. */
   end(): void;
 }
@@ -150,6 +152,9 @@ export function createEventQueue(
         onFull();
       }
       wake();
+    },
+    get hasRoom() {
+      return bytes < limits.diagnostics.bytes;
     },
     end() {
       hasEnded = true;

@@ -27,6 +27,7 @@ import { resolveContainment } from "./containment.ts";
 import { decidePrompt } from "./decide-prompt.ts";
 import { createEventQueue, queueLimits } from "./event-queue.ts";
 import { createFinisher } from "./finish.ts";
+import { createOutputHold } from "./hold-output.ts";
 import { createLife, type Life } from "./life.ts";
 import { admitReceipts, noteLayout } from "./note-run.ts";
 import { openBroker } from "./open-guard-paths.ts";
@@ -190,11 +191,16 @@ async function startRun(plan: HookPlan, entered: Entered, given: SpawnOptions): 
     options.signal.throwIfAborted();
     report = started.report;
     reach("attested", runId);
-    queueControl.pause = () => void started.child.stdout.pause();
-    queueControl.resume = () => void started.child.stdout.resume();
+    const hold = createOutputHold(
+      started.child.stdout,
+      parts.callbacks === undefined ? undefined : () => queue.hasRoom,
+    );
+    queueControl.pause = hold.pause;
+    queueControl.resume = hold.resume;
     // What is left of the output is read within `drainMs`, whether or not the consumer keeps up.
     void started.child.exited.then(() => {
       queueControl.pause = () => {};
+      hold.resume();
     });
     handOver(scope, started, life, prompt, layout);
     void ledger.listen();

@@ -32,6 +32,51 @@ describe("a proof", () => {
   );
 });
 
+describe("callbacks", () => {
+  const onCallbacks = (id: string, part: Partial<ProvenCase> = {}) =>
+    makeCase(id, { column: "claude-callbacks", ...part });
+  const judged = (...cases: ProvenCase[]) =>
+    judgeProof(makeProof(cases, { provider: "claude" }), ["PreToolUse", "Stop"]);
+
+  test("hold for events that a core case shows, and for no other", () => {
+    const { callbacks } = judged(
+      onCallbacks("deny"),
+      onCallbacks("fires", { event: "Stop" }),
+      onCallbacks("not core", { event: "PostToolUse", core: false }),
+      onCallbacks("any", { event: "any" }),
+      makeCase("shim alone", { column: "claude", event: "SubagentStop" }),
+    );
+    expect(callbacks).toEqual(["PreToolUse", "Stop"]);
+  });
+
+  test.each(["fails", "refused", "unclear"] as const)(
+    "do not hold for an event with a required core case that %s, and disprove nothing",
+    (verdict) => {
+      const found = judged(
+        onCallbacks("deny"),
+        onCallbacks("hangs", { verdict }),
+        onCallbacks("fires", { event: "Stop" }),
+      );
+      expect(found).toMatchObject({ callbacks: ["Stop"], disproven: [], unclear: [] });
+    },
+  );
+
+  test("hold for nothing when a case of any event does not", () => {
+    expect(
+      judged(onCallbacks("deny"), onCallbacks("any", { event: "any", verdict: "fails" })).callbacks,
+    ).toEqual([]);
+  });
+
+  test("are not judged by what is not required or not core", () => {
+    const { callbacks } = judged(
+      onCallbacks("deny"),
+      onCallbacks("a", { verdict: "fails", required: false }),
+      onCallbacks("b", { verdict: "fails", core: false }),
+    );
+    expect(callbacks).toEqual(["PreToolUse"]);
+  });
+});
+
 describe("judgement", () => {
   test("a required core case that does not hold disproves, whatever kept it from holding", () => {
     for (const verdict of ["fails", "refused"] as const) {
@@ -55,7 +100,12 @@ describe("judgement", () => {
     ["is about an event nobody declared", { event: "UserPromptSubmit" }],
   ])("a case that %s decides nothing", (_what, part) => {
     const proof = makeProof([makeCase("some", { verdict: "fails", ...part })]);
-    expect(judgeProof(proof, ["PreToolUse"])).toEqual({ disproven: [], unclear: [], downgrades: [] });
+    expect(judgeProof(proof, ["PreToolUse"])).toEqual({
+      disproven: [],
+      unclear: [],
+      downgrades: [],
+      callbacks: [],
+    });
   });
 
   test("a case about any event matters to every declaration", () => {

@@ -218,7 +218,14 @@ describe("deadlines", () => {
 
 describe("the canary", () => {
   const QUICK = { deadlines: { attestMs: 1500 } };
-  const SESSION_START = { event: "SessionStart", rendered: true, preflighted: true, late: 0, never: 0 };
+  const SESSION_START = {
+    event: "SessionStart",
+    rendered: true,
+    transport: "shim",
+    preflighted: true,
+    late: 0,
+    never: 0,
+  };
 
   test("that never comes refuses the run, and nothing is left", async () => {
     const { issues, seen } = await refusal({ ...TOUCH, sins: ["no-session-start"] }, QUICK);

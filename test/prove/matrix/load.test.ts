@@ -34,8 +34,36 @@ describe("a matrix", () => {
     });
     expect(cases).toMatchObject([
       { column: "claude", via: "bridle", required: true, core: true, hooks },
+      { column: "claude-callbacks", via: "bridle", required: true, core: true, hooks },
       { column: "codex", via: "bridle", required: false, because: "codex cannot", core: false, hooks },
     ]);
+  });
+
+  it("plays what claude does through Bridle over callbacks too, with claude's differences and its own over them", async () => {
+    const { cases } = await load({
+      ...base,
+      on: {
+        claude: { required: false, because: "claude cannot" },
+        "claude-callbacks": { because: "nor here", core: true },
+      },
+    });
+    expect(cases.map(({ column, because, core }) => [column, because, core])).toEqual([
+      ["claude", "claude cannot", undefined],
+      ["claude-callbacks", "nor here", true],
+      ["codex", undefined, undefined],
+    ]);
+  });
+
+  it("plays what stands in the shim's place with the shim alone", async () => {
+    const { cases } = await load({ ...base, via: "handler", shim: "exit 90" });
+    expect(cases.map(({ column }) => column)).toEqual(["claude", "codex"]);
+  });
+
+  it.each([
+    ["without answers", { columns: ["claude-callbacks"], via: "callback" }],
+    ["on another column", { columns: ["codex"], via: "callback", answers: "never" }],
+  ])("refuses a case via callback %s", async (_name, part) => {
+    await expect(load({ ...base, ...part })).rejects.toThrow(/case one: via callback needs answers/);
   });
 
   it("has another digest when a file of its folder is another", async () => {
@@ -46,7 +74,7 @@ describe("a matrix", () => {
 
   it("knows the columns of a provider", () => {
     expect(columnsOf("codex")).toEqual(["codex", "codex-code-mode"]);
-    expect(columnsOf("claude")).toEqual(["claude"]);
+    expect(columnsOf("claude")).toEqual(["claude", "claude-callbacks"]);
   });
 });
 
