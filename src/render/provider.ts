@@ -198,8 +198,13 @@ export type StreamEvent =
       readonly bytes: number;
     };
 
+/** Whether somebody wants events of a type. What is not wanted need not be parsed. */
+export type Wants = (type: StreamEvent["type"]) => boolean;
+
 /** Stateful, one per run: lines in, events out. Never throws for what a provider prints. */
 export interface StreamParser {
+  /** True: nothing in this line is wanted, as far as its first bytes tell. It need not be pushed then. Undefined: every line is wanted. */
+  readonly skips?: ((bytes: Buffer, start: number, end: number) => boolean) | undefined;
   push(line: string): readonly StreamEvent[];
   /** A line was too long to be read: what it said is not known, and what was said before may not hold any more. */
   skip(): void;
@@ -265,5 +270,6 @@ export interface ProviderAdapter {
   /** Provider envelope, as JSON text or already parsed → profile envelope. Throws on something that is not this provider's envelope. */
   decodeEnvelope(event: EventName, raw: string | JsonObject, context: EnvelopeContext): Envelope;
   encodeVerdict(event: EventName, verdict: Verdict): EncodedVerdict;
-  createStreamParser(): StreamParser;
+  /** @param wants @default everything */
+  createStreamParser(wants?: Wants): StreamParser;
 }

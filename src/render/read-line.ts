@@ -12,7 +12,7 @@ const DEEPEST = 1000;
 /** Undefined for what is no JSON object, or nests deeper than 1,000 levels. */
 export function readLine(text: string): JsonObject | undefined {
   const line = parseJsonObject(text);
-  return line === undefined || (text.length > 2 * DEEPEST && isTooDeep(line)) ? undefined : line;
+  return line === undefined || (mayBeTooDeep(text) && isTooDeep(line)) ? undefined : line;
 }
 
 /** What stands for a line that `readLine` does not take. */
@@ -26,6 +26,16 @@ function startOf(line: string): string {
   const { written } = new TextEncoder().encodeInto(line, start);
   // By way of bytes: a slice would keep the whole line in memory.
   return start.toString("utf8", 0, written);
+}
+
+/** A level takes a bracket, and lines with that many are few: those alone are walked. */
+function mayBeTooDeep(text: string): boolean {
+  if (text.length <= 2 * DEEPEST) return false;
+  let brackets = 0;
+  for (const bracket of ["[", "{"])
+    for (let at = text.indexOf(bracket); at !== -1; at = text.indexOf(bracket, at + 1))
+      if (++brackets > DEEPEST) return true;
+  return false;
 }
 
 function isTooDeep(line: JsonObject): boolean {

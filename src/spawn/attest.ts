@@ -15,6 +15,7 @@ import type { RunScope } from "./run-scope.ts";
 import { findAlteredFiles, type RunLayout } from "./set-up.ts";
 import { endTree } from "./stop.ts";
 import { type StreamSummary, superviseChild } from "./supervise.ts";
+import { createEventFilter, wantsOf } from "./wanted-events.ts";
 import { watchProviderHooks } from "./watch-provider-hooks.ts";
 
 export interface Started {
@@ -111,6 +112,7 @@ export async function startAttested(
     onSkipped: (start) => callbacks?.takeSkipped(start),
     onProviderHook: watchProviderHooks({ attestation, receipts, end: (cause) => ender.end(cause) }),
     redact: redactor.text,
+    wants: wantsOf(plan, createEventFilter(options.events)),
     maxLineBytes: options.maxLineBytes,
   });
   onSupervised(summary);

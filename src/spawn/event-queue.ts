@@ -63,6 +63,7 @@ export function createEventQueue(
   runId: string,
   { onFull, onDrained }: { onFull: () => void; onDrained: () => void },
   limits: QueueLimits = queueLimits(),
+  isWanted: (type: AgentEventBody["type"]) => boolean = () => true,
 ): EventQueue {
   const resume = { events: limits.pause.events / 2, bytes: limits.pause.bytes / 2 };
   let seq = 0;
@@ -144,7 +145,7 @@ export function createEventQueue(
 
   return {
     push(body) {
-      if (hasEnded || state === "detached") return;
+      if (hasEnded || state === "detached" || !isWanted(body.type)) return;
       if (isRefused(body)) drop();
       else add(body);
       if (state === "attached" && !isFull && isReached(limits.pause)) {

@@ -11,6 +11,12 @@ export interface SkippedLine {
 }
 
 export interface FrameHandlers {
+  /**
+   * True: the line is not wanted, and is passed over without being kept or made a text. Asked once a line, with its bytes from `start` to `end`:
+   * all of them, or its first ones, `SKIP_BYTES` at least.
+   * @default every line is wanted
+   */
+  skips?(bytes: Buffer, start: number, end: number): boolean;
   /** Without its newline or CRLF, and never empty. What is no UTF-8 is U+FFFD in it. */
   onLine(line: string): void;
   /**
@@ -23,13 +29,15 @@ export interface FrameHandlers {
 export interface LineFramer {
   /** Keeps no reference to the chunk: the caller may use it again. */
   push(chunk: Buffer): void;
-  /** Call at the end of the stream. Returns the bytes after the last newline, which were never a whole line. */
+  /** Call at the end of the stream. Returns the bytes after the last newline, which were never a whole line; of one passed over its start. */
   end(): string;
 }
 
 /** Longest line kept unless another cap is given, in bytes without its newline. */
 export const LINE_CAP_BYTES = 16 * 1024 * 1024;
 
+/** So many bytes of a line that is cut are waited for before it is asked whether it is wanted. */
+export const SKIP_BYTES = 64;
 /** Of a skipped line: enough to tell what kind it was. */
 const START_BYTES = 512;
 
@@ -41,7 +49,7 @@ const REUSED_BYTES = 1024 * 1024;
 const NOTHING = Buffer.alloc(0);
 
 export function createLineFramer(
-  { onLine, onOverflow }: FrameHandlers,
+  { skips, onLine, onOverflow }: FrameHandlers,
   capBytes = LINE_CAP_BYTES,
 ): LineFramer {
   /** The start of a line that goes on in the next chunk. Copied: a list of small chunks would weigh a multiple of their bytes. */
@@ -51,8 +59,24 @@ export function createLineFramer(
   let hash: Hash | undefined;
   let skipped = 0;
   let skippedStart = "";
+  /** Of the line whose start is kept. */
+  let isAsked = false;
+  /** The start of the line that is passed over. */
+  let passedOver: string | undefined;
 
+  /** Asks as soon as the line's start is there; what was kept of it is let go then. */
+  const isUnwanted = (part: Buffer): boolean => {
+    if (skips === undefined || isAsked || length + part.length < SKIP_BYTES) return false;
+    isAsked = true;
+    const start =
+      length === 0 ? part : Buffer.concat([kept.subarray(0, length), part.subarray(0, SKIP_BYTES)]);
+    if (!skips(start, 0, start.length)) return false;
+    passedOver = start.toString("utf8", 0, SKIP_BYTES);
+    release();
+    return true;
+  };
   const keep = (part: Buffer) => {
+    if (passedOver !== undefined || isUnwanted(part)) return;
     const total = length + part.length;
     if (hash === undefined && total <= capBytes) {
       if (total > kept.length) grow(total);
@@ -95,21 +119,27 @@ export function createLineFramer(
     push(chunk) {
       let start = 0;
       for (let at = chunk.indexOf(NEWLINE); at !== -1; at = chunk.indexOf(NEWLINE, start)) {
-        if (length === 0 && hash === undefined && at - start <= capBytes) {
-          const line = textOf(chunk, start, at);
-          if (line !== "") onLine(line);
+        if (passedOver !== undefined) passedOver = undefined;
+        else if (length === 0 && hash === undefined && at - start <= capBytes) {
+          if (skips === undefined || !skips(chunk, start, at)) {
+            const line = textOf(chunk, start, at);
+            if (line !== "") onLine(line);
+          }
         } else {
           keep(chunk.subarray(start, at));
-          if (hash === undefined) tellKept();
+          if (passedOver !== undefined) passedOver = undefined;
+          else if (hash === undefined) tellKept();
           else tellSkipped();
         }
+        isAsked = false;
         start = at + 1;
       }
       if (start < chunk.length) keep(chunk.subarray(start));
     },
     end() {
       tellSkipped();
-      const rest = textOf(kept, 0, length);
+      const rest = passedOver ?? textOf(kept, 0, length);
+      passedOver = undefined;
       kept = NOTHING;
       length = 0;
       return rest;

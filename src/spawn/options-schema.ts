@@ -3,6 +3,7 @@
 import { z } from "zod";
 import type { Issue } from "../errors.ts";
 import type { SpawnOptions } from "./options.ts";
+import { EVENT_TYPE_NAMES, type EventType } from "./wanted-events.ts";
 
 const text = z.string();
 const texts = z.array(text);
@@ -54,6 +55,7 @@ const schema = z
     secrets: texts,
     // Its values have a check of their own, with a code of their own.
     deadlines: z.record(text, z.unknown()),
+    events: z.array(z.enum(EVENT_TYPE_NAMES as [EventType, ...EventType[]])),
     maxLineBytes: z.number(),
     containment: z.enum(["auto", "pid-namespace", "sweep"]),
     workspace: z.enum(["exclusive", "shared"]),

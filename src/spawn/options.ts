@@ -12,6 +12,7 @@ import type { StartGate } from "../supervisor/start-gate.ts";
 import type { WorkspaceUse } from "../supervisor/workspace.ts";
 import type { Containment } from "./containment.ts";
 import { checkDeadlines, type Deadlines } from "./deadlines.ts";
+import type { EventType } from "./wanted-events.ts";
 
 export interface AdmitOptions {
   /**
@@ -75,6 +76,11 @@ export interface SpawnOptions {
   proxies?: boolean;
   /** Further values that must never be shown or written. */
   secrets?: readonly string[];
+  /**
+   * Types of events that the run delivers, beside `result`. The others are not told, not counted as dropped, and their lines are not parsed where
+   * nothing else needs them: a guard always needs what tools did. @default all
+   */
+  events?: readonly EventType[];
   deadlines?: Deadlines;
   /**
    * Longest line of the agent's output that is read, in bytes without its newline: 65,536 to 535,822,336 (511 MiB, near the longest string

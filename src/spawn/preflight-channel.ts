@@ -11,6 +11,7 @@ type LineListener = (line: string) => void;
 export interface LineHub {
   emit(line: string): void;
   listen(listener: LineListener): () => void;
+  readonly isListenedTo: boolean;
 }
 
 export function createLineHub(): LineHub {
@@ -22,6 +23,9 @@ export function createLineHub(): LineHub {
     listen(listener) {
       listeners.add(listener);
       return () => listeners.delete(listener);
+    },
+    get isListenedTo() {
+      return listeners.size > 0;
     },
   };
 }

@@ -40,6 +40,7 @@ import { type RunLayout, setUpRun } from "./set-up.ts";
 import type { Settlement, StopCause } from "./settle.ts";
 import { startSessionWatch } from "./start-session-watch.ts";
 import { killChild } from "./stop.ts";
+import { createEventFilter } from "./wanted-events.ts";
 import { watchWorkingDirectory } from "./watch-cwd.ts";
 import { watchPrompt } from "./watch-prompt.ts";
 import { watchTools } from "./watch-tools.ts";
@@ -96,6 +97,7 @@ async function startRun(plan: HookPlan, entered: Entered, given: SpawnOptions): 
     runId,
     { onFull: () => queueControl.pause(), onDrained: () => queueControl.resume() },
     queueLimits(options.maxLineBytes),
+    createEventFilter(options.events),
   );
   const scope = createScope({ plan, adapter, options, runOptions, runId, recipe }, (event) =>
     queue.push(event),

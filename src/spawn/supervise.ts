@@ -4,7 +4,7 @@
 import type { Readable } from "node:stream";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { JsonObject } from "../json.ts";
-import type { ProviderAdapter, StreamEvent, StreamParser } from "../render/provider.ts";
+import type { ProviderAdapter, StreamEvent, StreamParser, Wants } from "../render/provider.ts";
 import type { ProviderChild } from "./child.ts";
 import type { AgentEventBody } from "./events.ts";
 import { createLineFramer } from "./frame.ts";
@@ -27,6 +27,8 @@ export interface SuperviseOptions {
   readonly onControl: (payload: JsonObject) => void;
   /** The start of a line that was too long to be read. */
   readonly onSkipped: (start: string) => void;
+  /** Of the stream; what supervision itself needs is always read. */
+  readonly wants: Wants;
   /** @default 16 MiB */
   readonly maxLineBytes?: number | undefined;
   /** Diagnostics pass through it before they are shown. */
@@ -45,7 +47,8 @@ export interface StreamSummary {
 export function superviseChild(options: SuperviseOptions): StreamSummary {
   const { child, adapter, life, marker, lines, onEvent, onProviderHook, onControl, onSkipped, redact } =
     options;
-  const parser: StreamParser = adapter.createStreamParser();
+  const parser: StreamParser = adapter.createStreamParser(options.wants);
+  const { skips } = parser;
   const summary: StreamSummary = { ...NOTHING_SAID };
   let lastOutputAt = performance.now();
 
@@ -88,6 +91,13 @@ export function superviseChild(options: SuperviseOptions): StreamSummary {
 
   const framer = createLineFramer(
     {
+      // A preflight that listens is shown every line.
+      ...(skips === undefined
+        ? {}
+        : {
+            skips: (bytes: Buffer, start: number, end: number) =>
+              !lines.isListenedTo && skips(bytes, start, end),
+          }),
       onLine: (line) => {
         lines.emit(line);
         for (const event of parser.push(line)) take(event);

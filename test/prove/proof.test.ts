@@ -124,6 +124,7 @@ describe("judgement", () => {
       disproven: [],
       unclear: [],
       downgrades: [{ name: "rewrite-to-deny", because: ["rewrite"] }],
+      callbacks: [],
     });
   });
 

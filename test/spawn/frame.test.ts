@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import fc from "fast-check";
-import { expect, test } from "vitest";
-import { createLineFramer, type SkippedLine } from "../../src/spawn/frame.ts";
+import { describe, expect, test } from "vitest";
+import { createLineFramer, SKIP_BYTES, type SkippedLine } from "../../src/spawn/frame.ts";
 
 function frame(chunks: readonly Buffer[], cap?: number) {
   const lines: string[] = [];
@@ -122,4 +122,67 @@ test("a line in very many chunks is copied a few times, not once a chunk", () =>
   }
   expect(framer.end().length).toBe(8_000 * 1024);
   expect(copied).toBeLessThan(3 * 8_000 * 1024);
+});
+
+describe("lines that are not wanted", () => {
+  /** Every second kind of line is wanted; what is not is never made a text. */
+  const split = (chunks: readonly Buffer[], cap?: number) => {
+    const lines: string[] = [];
+    const overflows: SkippedLine[] = [];
+    let asked = 0;
+    const framer = createLineFramer(
+      {
+        skips: (bytes, start, end) => {
+          asked += 1;
+          return bytes.toString("latin1", start, Math.min(end, start + 4)) === "skip";
+        },
+        onLine: (line) => lines.push(line),
+        onOverflow: (line) => overflows.push(line),
+      },
+      cap,
+    );
+    for (const chunk of chunks) framer.push(Buffer.from(chunk));
+    return { rest: framer.end(), lines, overflows, asked };
+  };
+  const line = fc.record({
+    isWanted: fc.boolean(),
+    length: fc.oneof(
+      fc.integer({ min: 0, max: 80 }),
+      fc.constantFrom(SKIP_BYTES - 1, SKIP_BYTES, SKIP_BYTES + 1, 200),
+    ),
+  });
+
+  test("are passed over, however the bytes were cut, and no other is lost", () => {
+    fc.assert(
+      fc.property(fc.array(line, { maxLength: 12 }), cuts, (kinds, at) => {
+        const texts = kinds.map(
+          ({ isWanted, length }) => `${isWanted ? "keep" : "skip"}${"x".repeat(length)}`,
+        );
+        const seen = split(cut(Buffer.from(texts.map((text) => `${text}\n`).join("")), at));
+        // A short line that was cut is not asked about: it costs nothing.
+        const unasked = texts.filter((text) => text.startsWith("skip") && text.length < SKIP_BYTES);
+        const must = texts.filter((text) => text.startsWith("keep"));
+        expect(seen.lines.filter((text) => text.startsWith("keep"))).toEqual(must);
+        for (const text of seen.lines) expect(text.startsWith("keep") || unasked.includes(text)).toBe(true);
+        expect(seen.asked).toBeLessThanOrEqual(texts.length);
+        expect(seen).toMatchObject({ rest: "", overflows: [] });
+      }),
+      { numRuns: 3_000 },
+    );
+  });
+
+  test("are not told when they are above the cap, in one chunk and in many", () => {
+    const bytes = Buffer.from(`skip${"x".repeat(1_000)}\nkeep\nkeep${"y".repeat(1_000)}\nkeep too\n`);
+    for (const chunks of [[bytes], cut(bytes, [...Array(900).keys()])]) {
+      const { lines, overflows } = split(chunks, 100);
+      expect(lines).toEqual(["keep", "keep too"]);
+      expect(overflows).toMatchObject([{ bytes: 1_004 }]);
+    }
+  });
+
+  test("leave their start when the stream ends in the middle of one", () => {
+    const { rest, lines } = split([Buffer.from(`keep\nskip${"x".repeat(50)}`), Buffer.from("y".repeat(100))]);
+    expect(lines).toEqual(["keep"]);
+    expect(rest).toBe(`skip${"x".repeat(50)}${"y".repeat(10)}`);
+  });
 });

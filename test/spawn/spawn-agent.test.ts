@@ -108,6 +108,34 @@ describe("a run", () => {
 });
 
 describe("output", () => {
+  test("only events that are wanted are told, and the result", async () => {
+    const script: FakeScript = {
+      steps: [
+        { text: "first", tools: [{ shell: "touch ran" }] },
+        { text: "done", sins: ["garbage-lines"] },
+      ],
+    };
+    const { result, events } = await run(script, { events: ["tool_call"] });
+    expect(events.map(({ type, seq }) => [seq, type])).toEqual([
+      [0, "tool_call"],
+      [1, "result"],
+    ]);
+    expect(result).toMatchObject({ outcome: "success", finalText: "done" });
+  });
+
+  test("a tool that ran past its guard is seen, although nobody wants to be told of tools", async () => {
+    const script: FakeScript = {
+      steps: [{ text: "first" }, { tools: [{ shell: "touch ran", sins: ["skip-hook"] }] }, { text: "done" }],
+    };
+    const { result } = await run(script, { events: ["result"] });
+    expect(result).toMatchObject({ outcome: "unenforced", reason: expect.stringMatching(/^unasked: /) });
+  });
+
+  test.each([[["messages"]], ["message"], [[1]]])("events %j are refused", async (events) => {
+    const { issues } = await refusal(ECHO, { events } as never);
+    expect(issues).toMatchObject([{ code: "option_invalid", path: expect.stringMatching(/^events/) }]);
+  });
+
   test("a line above maxLineBytes is told, and a final message that was skipped is none", async () => {
     const { result, events } = await run(
       { steps: [{ text: "x".repeat(100_000) }], sins: ["many-results"] },

@@ -52,6 +52,7 @@ async function supervise(script: string, { isPaused = false } = {}) {
     onEvent: (event) => events.push(event),
     onProviderHook: () => {},
     onControl: () => {},
+    wants: () => true,
     onSkipped: () => {},
     redact: (text) => text,
   });

@@ -1,7 +1,8 @@
 // claude's stream-json lines as provider-neutral events. Never throws for what a line holds.
 
 import { isJsonObject, type Json, type JsonObject } from "../../json.ts";
-import type { StreamEvent, StreamParser } from "../provider.ts";
+import { createTypeReader, OTHER } from "../line-type.ts";
+import type { StreamEvent, StreamParser, Wants } from "../provider.ts";
 import { readLine, unparsed } from "../read-line.ts";
 
 /** Denied calls remembered until their result; claude runs far fewer at a time. */
@@ -9,7 +10,18 @@ const DENIED_MAX = 4096;
 /** Longest id that is remembered, in UTF-16 units. */
 const ID_MAX = 1024;
 
-export function createStreamParser(): StreamParser {
+const TYPES = ["assistant", "user", "system", "result", "control_request", "control_response"] as const;
+const typeOf = createTypeReader(TYPES);
+const ASSISTANT = TYPES.indexOf("assistant");
+const USER = TYPES.indexOf("user");
+
+export function createStreamParser(wants: Wants = () => true): StreamParser {
+  const skipsAssistant = !(["message", "thinking", "tool_call", "raw"] as const).some(wants);
+  const skipsUser = !wants("tool_result");
+  const skipsOthers = !wants("raw");
+  /** That the model works was said: from there a line of it says nothing new to who does not want it. */
+  let hasWorked = false;
+
   /** A tool_result that names a hook or a rule as its judge did not run; the `permission_denied` line says so too. */
   const deniedIds = new Set<string>();
   let isPromptBlocked = false;
@@ -106,7 +118,15 @@ export function createStreamParser(): StreamParser {
       });
   };
 
+  const skips: StreamParser["skips"] = (bytes, start, end) => {
+    const type = typeOf(bytes, start, end);
+    // Behind a final message, a line of the model begins another turn.
+    if (type === ASSISTANT) return skipsAssistant && hasWorked && !hasResult;
+    return (type === USER && skipsUser) || (type === OTHER && skipsOthers);
+  };
+
   return {
+    skips: skipsAssistant || skipsUser || skipsOthers ? skips : undefined,
     push(text) {
       const line = readLine(text);
       if (line === undefined) return [unparsed(text)];
@@ -115,9 +135,11 @@ export function createStreamParser(): StreamParser {
           return fromSystem(line);
         case "assistant": {
           // Work of the main agent behind a final message is another turn.
+          hasWorked = true;
           const isNewTurn = hasResult && line.parent_tool_use_id == null;
           if (isNewTurn) hasResult = false;
-          return [...(isNewTurn ? [{ type: "turn_started" } as const] : []), ...fromAssistant(line)];
+          const events = fromAssistant(line);
+          return isNewTurn ? [{ type: "turn_started" }, ...events] : events;
         }
         case "user":
           return fromUser(line);
@@ -147,16 +169,36 @@ function decisionsOf({ tool_result_meta: entries }: JsonObject): Map<Json | unde
   return decisions;
 }
 
+/** Most lines are these: no spread, no list that is thrown away. */
 function fromAssistant(line: JsonObject): StreamEvent[] {
-  const subagent = line.parent_tool_use_id != null ? { subagent: true } : {};
-  return blocksOf(line).map((block): StreamEvent => {
-    if (block.type === "text")
-      return { type: "message", role: "assistant", text: String(block.text), ...subagent };
-    if (block.type === "thinking") return { type: "thinking", text: String(block.thinking) };
-    if (block.type === "tool_use")
-      return { type: "tool_call", id: String(block.id), name: String(block.name), input: block.input ?? {} };
-    return { type: "raw", payload: block };
-  });
+  const isSubagent = line.parent_tool_use_id != null;
+  const content = isJsonObject(line.message) ? line.message.content : undefined;
+  const events: StreamEvent[] = [];
+  if (!Array.isArray(content)) return events;
+  for (const block of content) if (isJsonObject(block)) events.push(fromBlock(block, isSubagent));
+  return events;
+}
+
+function fromBlock(block: JsonObject, isSubagent: boolean): StreamEvent {
+  switch (block.type) {
+    case "text": {
+      const text = String(block.text);
+      return isSubagent
+        ? { type: "message", role: "assistant", text, subagent: true }
+        : { type: "message", role: "assistant", text };
+    }
+    case "thinking":
+      return { type: "thinking", text: String(block.thinking) };
+    case "tool_use":
+      return {
+        type: "tool_call",
+        id: String(block.id),
+        name: String(block.name),
+        input: block.input ?? {},
+      };
+    default:
+      return { type: "raw", payload: block };
+  }
 }
 
 /** What earlier lines said that the last one does not. */

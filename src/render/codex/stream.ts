@@ -2,10 +2,27 @@
 // Never throws for what a line holds.
 
 import { isJsonObject, type Json, type JsonObject } from "../../json.ts";
-import type { StreamEvent, StreamParser } from "../provider.ts";
+import { createTypeReader, OTHER } from "../line-type.ts";
+import type { StreamEvent, StreamParser, Wants } from "../provider.ts";
 import { readLine, unparsed } from "../read-line.ts";
 
-export function createStreamParser(): StreamParser {
+const TYPES = [
+  "thread.started",
+  "turn.started",
+  "turn.completed",
+  "turn.failed",
+  "item.started",
+  "item.completed",
+  "error",
+] as const;
+const typeOf = createTypeReader(TYPES);
+const ITEM_STARTED = TYPES.indexOf("item.started");
+
+/** A finished item is always read: a turn without a message is no success, and what ends unseen did run. */
+export function createStreamParser(wants: Wants = () => true): StreamParser {
+  const skipsStarts = !wants("tool_call") && !wants("tool_result") && !wants("raw");
+  const skipsOthers = !wants("raw");
+
   let hasItems = false;
   let hasMessage = false;
   let finalText: string | undefined;
@@ -75,7 +92,13 @@ export function createStreamParser(): StreamParser {
     ];
   };
 
+  const skips: StreamParser["skips"] = (bytes, start, end) => {
+    const type = typeOf(bytes, start, end);
+    return (type === ITEM_STARTED && skipsStarts) || (type === OTHER && skipsOthers);
+  };
+
   return {
+    skips: skipsStarts || skipsOthers ? skips : undefined,
     push(text) {
       const line = readLine(text);
       if (line === undefined) return [unparsed(text)];
