@@ -31,6 +31,14 @@ const LOCALE = /^LC_[A-Z]+$/;
 /** Carries the run id through the whole process tree, so that what is left can be found. */
 export const RUN_MARKER = "BRIDLE_RUN_MARKER";
 
+/**
+ * Carried instead by the run's persistent guards: they outlive the agent's tree, so that what ends the tree must not find them. Whoever ends
+ * what a dead supervisor has left does: the watchdog, for which a `.` ends the run id, and recovery.
+ */
+export function guardMarker(marker: string): string {
+  return `${marker}.guards`;
+}
+
 export interface EnvironmentSources {
   readonly base: NodeJS.ProcessEnv;
   readonly credentialNames: readonly string[];
