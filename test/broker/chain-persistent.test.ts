@@ -199,7 +199,7 @@ test("the end of the session ends it, and no call starts another", async () => {
   expect(existsSync(`/proc/${(await at.starts())[0]}`)).toBe(false);
   expect(await run([entry])).toMatchObject({
     decision: "deny",
-    reason: expect.stringContaining("its run is over"),
+    reason: expect.stringContaining("its session is over"),
   });
   expect(await at.starts()).toHaveLength(1);
 });

@@ -74,7 +74,7 @@ export function createPersistentGuards({ runMarker, cwd }: PersistentGuardsOptio
       const slot = slots.get(key) ?? { failures: [], leftovers: 0 };
       slots.set(key, slot);
       for (;;) {
-        if (isClosed) return unasked("the guard was not asked: its run is over");
+        if (isClosed) return unasked("the guard was not asked: its session is over");
         if (slot.givenUp !== undefined) return unasked(slot.givenUp);
         if (signal.aborted) return unasked("the call was abandoned before the guard was asked");
         const leftMs = Math.floor(endsAt - performance.now());

@@ -415,7 +415,7 @@ describe("the end of the session", () => {
     expect(await readFile(join(at.dir, "bye"), "utf8")).toBe("x\n");
     expect(existsSync(join(at.dir, "signalled"))).toBe(false);
     expect((await starts()).filter(isAlive)).toEqual([]);
-    expect((await ask(guard)).exit).toEqual(failed(/its run is over/));
+    expect((await ask(guard)).exit).toEqual(failed(/its session is over/));
     expect(await starts()).toHaveLength(1);
   });
 
