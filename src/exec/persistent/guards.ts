@@ -4,7 +4,7 @@
 import { once } from "node:events";
 import { setTimeout as delay } from "node:timers/promises";
 import type { Envelope } from "../../profile/envelope-types.ts";
-import { nestMarker, RUN_MARKER } from "../../spawn/environment.ts";
+import { nestMarker, RUN_MARKER } from "../run-marker.ts";
 import {
   type CallResult,
   type GuardEnd,
