@@ -216,6 +216,8 @@ export function startGuard(
     ask: (envelope, { timeoutMs, signal }) =>
       new Promise((resolve) => {
         const id = randomUUID();
+        // First: what cannot be written rejects, and nothing waits for it.
+        const line = encodeCall(id, envelope);
         const settle = (result: CallResult) => {
           clearTimeout(timer);
           signal.removeEventListener("abort", abandon);
@@ -244,7 +246,7 @@ export function startGuard(
         if (child?.pid === undefined) return; // told when it is known why
         if (child.stdin.writableLength > UNREAD_LIMIT_BYTES)
           void end({ kind: "stuck", message: "was ended because it does not read its stdin" });
-        else child.stdin.write(encodeCall(id, envelope));
+        else child.stdin.write(line);
       }),
     close: () => end({ kind: "closed", message: "was ended with its run" }),
   };

@@ -26,7 +26,7 @@ export interface LeftBehind {
 }
 
 export interface PersistentGuards {
-  /** `key`: which guard it is; one process at a time runs for it. Never rejects. */
+  /** `key`: which guard it is; one process at a time runs for it. Rejects only for an envelope that is no JSON. */
   ask(
     key: string,
     program: GuardProgram,

@@ -51,11 +51,21 @@ export function readWord(line: Buffer): GuardWord | string {
   if (block === undefined) {
     if (answer === undefined || answer === null) return { id, blocks: false, text: "" };
     if (!isJsonObject(answer)) return "holds an answer that is no object";
-    return { id, blocks: false, text: JSON.stringify(answer) };
+    const written = writeJson(answer);
+    return written === undefined ? "is nested too deep" : { id, blocks: false, text: written };
   }
   if (answer !== undefined) return "holds both answer and block";
   if (typeof block !== "string") return "holds a block that is no text";
   return { id, blocks: true, text: block };
+}
+
+/** Undefined for what can be parsed and is nested too deep to be written. */
+function writeJson(value: Json): string | undefined {
+  try {
+    return JSON.stringify(value);
+  } catch {
+    return undefined;
+  }
 }
 
 export interface LineReader {

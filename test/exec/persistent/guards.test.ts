@@ -205,6 +205,28 @@ describe("a guard that loses the thread is ended, what waited for it fails, and 
     expect(kinds).toEqual(["answered", "failed", "failed"]);
   });
 
+  it("also while nobody waits: the next call is asked of another process", async () => {
+    const guard = await program(
+      firstBad("say({ id, answer: { n: 1 } }); setTimeout(() => write('noise\\n'), 50);"),
+    );
+    expect((await ask(guard)).exit).toEqual(ANSWERED);
+    await isReaped((await starts())[0] as number);
+    expect(await ask(guard)).toMatchObject({
+      exit: ANSWERED,
+      restarted: expect.stringContaining("not JSON"),
+    });
+  });
+
+  it("an answer that is nested too deep costs the guard, and not this program", async () => {
+    const guard = await program(
+      firstBad(
+        "write('{\"id\":' + JSON.stringify(id) + ',\"answer\":{\"x\":' + '['.repeat(400000) + ']'.repeat(400000) + '}}\\n');",
+      ),
+    );
+    expect((await ask(guard)).exit).toEqual(failed(/nested too deep/));
+    expect((await ask(guard)).exit).toEqual(ANSWERED);
+  });
+
   it("the last KiB of its stderr is told", async () => {
     const guard = await program(
       'each:process.stderr.write("x".repeat(5000) + "the end é", () => process.exit(1));',

@@ -48,6 +48,11 @@ describe("a word", () => {
     expect(read(line)).toBe(why);
   });
 
+  it("is not nested without bounds", () => {
+    const deep = "[".repeat(400_000) + "]".repeat(400_000);
+    expect(read(`{"id":"a","answer":{"x":${deep}}}`)).toBe("is nested too deep");
+  });
+
   it("is UTF-8: other bytes are none", () => {
     expect(readWord(Buffer.from([...Buffer.from('{"id":"'), 0xff, ...Buffer.from('"}')]))).toBe(
       "is not UTF-8",
