@@ -342,6 +342,16 @@ describe("a guard that is late", () => {
     expect(next).toMatchObject({ exit: ANSWERED, restarted: "was ended because it let a call time out" });
   });
 
+  it("has answered nothing when it answers as it is ended", async () => {
+    const guard = await program(`
+      const held = [];
+      process.on("SIGTERM", () => { for (const id of held) say({ id }); setTimeout(() => process.exit(0), 300); });
+      lines.on("line", (line) => { held.push(JSON.parse(line).id); });`);
+    const [late, other] = await Promise.all([ask(guard, { timeoutMs: 600 }), ask(guard)]);
+    expect(late.exit).toEqual({ kind: "timeout", timeoutMs: 600 });
+    expect(other.exit.kind).toBe("failed");
+  });
+
   it("costs the other calls that wait", async () => {
     const guard = await program("each:if (command === 'quick') say({ id: call.id });");
     await ask(guard, { command: "quick" });
