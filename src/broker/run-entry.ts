@@ -132,7 +132,9 @@ function environmentOf({ env }: CompiledCommand, { hookEnv }: EntryPlace): Recor
 
 /** Names alone, of the fields that an answer holds: what they hold belongs into no receipt. */
 function answerKeys(stdout: string): string[] {
-  const answer = stdout === "" ? undefined : parseJsonObject(stdout);
+  // A BOM is white space to `trim`, and none to JSON.
+  const text = stdout.trim();
+  const answer = text === "" ? undefined : parseJsonObject(text);
   if (answer === undefined) return [];
   const specific = isJsonObject(answer.hookSpecificOutput) ? answer.hookSpecificOutput : {};
   return [...Object.keys(answer), ...Object.keys(specific).map((key) => `hookSpecificOutput.${key}`)];
