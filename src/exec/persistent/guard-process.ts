@@ -5,7 +5,7 @@ import { type ChildProcessByStdio, spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import type { Readable, Writable } from "node:stream";
 import { setTimeout as delay } from "node:timers/promises";
-import { asError } from "../../message-of.ts";
+import { asError, messageOf } from "../../message-of.ts";
 import type { Envelope } from "../../profile/envelope-types.ts";
 import type { HookExit } from "../../profile/verdict.ts";
 import { createByteRing } from "../../spawn/byte-ring.ts";
@@ -77,12 +77,12 @@ interface OpenCall {
 type Child = ChildProcessByStdio<Writable, Readable, Readable>;
 type Why = Omit<GuardEnd, "leftovers">;
 
-const realKill: Kill = (pid, name) => process.kill(pid, name);
+const kill: Kill = (pid, name) => process.kill(pid, name);
 
-/** @param graceMs between SIGTERM and SIGKILL. @default 2000 */
+/** @param endLeft ends what its end has left; for tests. @default endRemains */
 export function startGuard(
   program: GuardProgram,
-  { graceMs = GRACE_MS, kill = realKill }: { graceMs?: number; kill?: Kill } = {},
+  { endLeft = endRemains }: { endLeft?: typeof endRemains } = {},
 ): GuardProcess {
   // Its own, and no part of any chain's: a look for what one call has left must not find it.
   const marker = `persistent-${randomUUID()}`;
@@ -109,9 +109,20 @@ export function startGuard(
   };
   const lose = (message: string) => void end({ kind: "failed", message });
 
-  const endNow = async (why: Why): Promise<GuardEnd> => {
+  const endNow = async (given: Why): Promise<GuardEnd> => {
     setReferenced(child, true);
-    const found = await endProcess(why.kind === "closed");
+    let why = given;
+    let found: number;
+    try {
+      found = await endProcess(why.kind === "closed");
+    } catch (error) {
+      // The system could not be asked. Whoever waits is told, and that something may be left.
+      found = 1;
+      why = {
+        ...given,
+        message: `${given.message}; what it left could not be looked for: ${messageOf(error)}`,
+      };
+    }
     for (const stream of [child?.stdin, child?.stdout, child?.stderr]) stream?.destroy();
     const waiting = [...pending.values()];
     for (const [index, call] of waiting.entries()) {
@@ -135,8 +146,8 @@ export function startGuard(
       await Promise.race([exited, delay(CLOSE_GRACE_MS)]);
     }
     const wasAlive = !hasExited;
-    if (wasAlive) await endCommand({ pid, exited, kill, graceMs });
-    const { found, groupLeft } = await endRemains({ pid, marker, kill });
+    if (wasAlive) await endCommand({ pid, exited, kill, graceMs: GRACE_MS });
+    const { found, groupLeft } = await endLeft({ pid, marker, kill });
     return wasAlive ? found : Math.max(found, groupLeft ? 1 : 0);
   };
 

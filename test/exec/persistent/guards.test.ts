@@ -11,7 +11,7 @@ import { startGuard } from "../../../src/exec/persistent/guard-process.ts";
 import { createPersistentGuards } from "../../../src/exec/persistent/guards.ts";
 import { FAILURE_LIMIT } from "../../../src/exec/persistent/limits.ts";
 import { isAlive } from "../../spawn/support.ts";
-import { guardsOfEachTest, isGone, isReaped, untilWritten } from "./support.ts";
+import { commandOf, guardsOfEachTest, isGone, isReaped, untilWritten } from "./support.ts";
 
 const at = guardsOfEachTest();
 const { ask, program, starts } = at;
@@ -492,6 +492,19 @@ describe("the end of the session", () => {
     await untilWritten(join(at.dir, "starts"));
     expect(await guard.close()).toMatchObject({ kind: "closed", leftovers: 0 });
     expect(guard.isUp).toBe(false);
+  });
+
+  it("and every other end is told to whoever waits, also where the system cannot be asked what is left", async () => {
+    const guard = startGuard(await program(ECHO.replace("say", "if (command === 'ls') say")), {
+      endLeft: () => Promise.reject(new Error("too many open files")),
+    });
+    const signal = new AbortController().signal;
+    const { exit } = await guard.ask(commandOf("hang"), { timeoutMs: 500, signal });
+    expect(exit).toEqual({ kind: "timeout", timeoutMs: 500 });
+    expect(await guard.gone).toMatchObject({
+      kind: "stuck",
+      message: expect.stringMatching(/could not be looked for: too many/),
+    });
   });
 
   it("which nobody has asked anything starts nothing", async () => {
