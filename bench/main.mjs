@@ -8,6 +8,7 @@ import { machine, toMarkdown } from "./harness.mjs";
 import { benchHooks } from "./hooks.mjs";
 import { benchHost } from "./host.mjs";
 import { benchMemory } from "./memory.mjs";
+import { benchPersistent } from "./persistent.mjs";
 import { benchSpawn } from "./spawn.mjs";
 import { benchStream } from "./stream.mjs";
 
@@ -16,6 +17,7 @@ const on = machine();
 const results = [
   await benchHost(quick ? { rounds: 3 } : {}),
   ...(await benchHooks(quick ? { rounds: 3, each: 2 } : {})),
+  await benchPersistent(quick ? { rounds: 3 } : {}),
   await benchSpawn(quick ? { rounds: 3, each: 1 } : {}),
   ...(await benchGuardedCall(quick ? { rounds: 2 } : {})),
   await benchStream(quick ? { megabytes: 20, rounds: 1 } : {}),

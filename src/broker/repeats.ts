@@ -25,6 +25,6 @@ function repeatKey(entry: CompiledEntry): string {
 }
 
 function runsOf(entry: CompiledEntry): unknown[] {
-  if (entry.type === "command") return [entry.argv, entry.env];
+  if (entry.type === "command") return [entry.argv, entry.env, entry.persistent ?? false];
   return entry.type === "http" ? [entry.url, entry.headers] : [entry.throws, entry.closesFeedback];
 }

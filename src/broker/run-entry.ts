@@ -1,7 +1,8 @@
 // Runs one hook that wants an envelope, whatever its type, and says what came of it. Must never run a guard whose files changed.
 
-import type { CompiledEntry, FileIdentity } from "../compiler/plan.ts";
+import type { CompiledCommand, CompiledEntry, FileIdentity } from "../compiler/plan.ts";
 import { HOOK_MARKER } from "../exec/hook-env.ts";
+import { STDERR_TAIL_BYTES } from "../exec/persistent/limits.ts";
 import { runCommand } from "../exec/run-command.ts";
 import { runHandler } from "../exec/run-handler.ts";
 import { runHttp } from "../exec/run-http.ts";
@@ -11,6 +12,7 @@ import type { Envelope } from "../profile/envelope-types.ts";
 import { capabilityOf } from "../profile/events.ts";
 import { interpret } from "../profile/interpret.ts";
 import type { HookExit, Interpretation, Note, Verdict } from "../profile/verdict.ts";
+import type { ChainSession } from "./chain-session.ts";
 
 /** What running one matched hook came to. */
 export interface Outcome extends Interpretation {
@@ -32,6 +34,8 @@ export interface EntryPlace {
   readonly marker: string;
   /** Abandons the chain: the running hook is ended and the rest is not run. */
   readonly signal: AbortSignal;
+  /** Whose persistent guards are asked. */
+  readonly session: Pick<ChainSession, "guards">;
   /** Differences between these files now and as compiled; empty when the same. */
   readonly checkFiles: (files: readonly FileIdentity[]) => Promise<string[]>;
 }
@@ -70,12 +74,13 @@ export async function runEntry(
     const interpretation = interpret(exit, stdout, "", entry.event, policy);
     return { ...interpretation, exit, durationMs, truncated, outputKeys: answerKeys(stdout) };
   }
+  if (entry.persistent === true) return askGuard(entry, envelope, timeoutMs, place);
   markers += 1;
   const marker = `${place.marker}.${markers}`;
   const run = await runCommand({
     argv: entry.argv,
     argv0: entry.argv0,
-    env: { ...place.hookEnv, ...entry.env, ...fixedNames(place.hookEnv), [HOOK_MARKER]: marker },
+    env: { ...environmentOf(entry, place), [HOOK_MARKER]: marker },
     cwd: place.cwd,
     stdin: `${JSON.stringify(envelope)}\n`,
     timeoutMs,
@@ -96,9 +101,40 @@ export async function runEntry(
   };
 }
 
+async function askGuard(
+  entry: CompiledCommand,
+  envelope: Envelope,
+  timeoutMs: number,
+  place: EntryPlace,
+): Promise<Outcome> {
+  const { id, argv, argv0, event, onFailure, grants } = entry;
+  const program = { argv, argv0, env: environmentOf(entry, place), cwd: place.cwd };
+  const startedAt = performance.now();
+  const { signal } = place;
+  const answer = await place.session.guards.ask(id, program, envelope, { timeoutMs, signal });
+  const { exit, stdout, stderr, leftovers, restarted } = answer;
+  const policy = { onFailure, grants, quoteLimit: STDERR_TAIL_BYTES };
+  const { notes, ...interpretation } = interpret(exit, stdout, stderr, event, policy);
+  const again: Note[] = restarted === undefined ? [] : [{ code: "guard_restarted", detail: restarted }];
+  return {
+    ...interpretation,
+    notes: [...notes, ...again],
+    exit,
+    durationMs: performance.now() - startedAt,
+    leftovers,
+    outputKeys: answerKeys(stdout),
+  };
+}
+
+function environmentOf({ env }: CompiledCommand, { hookEnv }: EntryPlace): Record<string, string> {
+  return { ...hookEnv, ...env, ...fixedNames(hookEnv) };
+}
+
 /** Names alone, of the fields that an answer holds: what they hold belongs into no receipt. */
 function answerKeys(stdout: string): string[] {
-  const answer = stdout === "" ? undefined : parseJsonObject(stdout);
+  // A BOM is white space to `trim`, and none to JSON.
+  const text = stdout.trim();
+  const answer = text === "" ? undefined : parseJsonObject(text);
   if (answer === undefined) return [];
   const specific = isJsonObject(answer.hookSpecificOutput) ? answer.hookSpecificOutput : {};
   return [...Object.keys(answer), ...Object.keys(specific).map((key) => `hookSpecificOutput.${key}`)];

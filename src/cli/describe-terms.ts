@@ -2,12 +2,22 @@
 
 import type { HookDescription } from "../index.ts";
 
-type Terms = Pick<HookDescription["hooks"][number], "timeoutMs" | "onFailure" | "once" | "async">;
+type Terms = Pick<
+  HookDescription["hooks"][number],
+  "timeoutMs" | "onFailure" | "once" | "async" | "persistent"
+>;
 
-/** `5000 ms, on_failure closed, once`. Of a hook in the background nobody waits for a failure. */
-export function describeTerms({ timeoutMs, onFailure, once, async: isBackground }: Terms): string {
+/** `5000 ms, on_failure closed, once, persistent`. Of a hook in the background nobody waits for a failure. */
+export function describeTerms({
+  timeoutMs,
+  onFailure,
+  once,
+  async: isBackground,
+  persistent,
+}: Terms): string {
   const failure = isBackground === true ? "async, decides nothing" : `on_failure ${onFailure}`;
-  return [`${timeoutMs} ms`, failure, ...(once === true ? ["once"] : [])].join(", ");
+  const more = [...(once === true ? ["once"] : []), ...(persistent === true ? ["persistent"] : [])];
+  return [`${timeoutMs} ms`, failure, ...more].join(", ");
 }
 
 /** Which calls it wants: the matcher, and a part of an envelope beside it. */

@@ -106,7 +106,16 @@ export async function compileEntries(
           continue;
         }
         const { argv, argv0, files } = resolved;
-        entries.push({ ...common, type: "command", argv, argv0, files, env: { ...entry.env } });
+        const persistent = entry.persistent === true ? { persistent: true } : {};
+        entries.push({
+          ...common,
+          type: "command",
+          argv,
+          argv0,
+          files,
+          env: { ...entry.env },
+          ...persistent,
+        });
       }
     }
   }

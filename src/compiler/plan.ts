@@ -46,6 +46,8 @@ export interface CompiledCommand extends CompiledEntryBase {
   readonly env: Readonly<Record<string, string>>;
   /** argv[0] and every regular file named in argv. */
   readonly files: readonly FileIdentity[];
+  /** Started once a session and asked over its stdin and stdout (docs/PERSISTENT.md). */
+  readonly persistent?: boolean;
 }
 
 export interface CompiledFunction extends CompiledEntryBase {

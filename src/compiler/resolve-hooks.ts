@@ -25,6 +25,7 @@ export interface ListedHook extends EntryProvenance {
   readonly grants: boolean;
   readonly once?: true;
   readonly async?: true;
+  readonly persistent?: true;
   readonly selftests: number;
   /** `runs`; `pending`: not trusted; `refused`: it cannot run. */
   readonly state: "runs" | "pending" | "refused";
@@ -111,6 +112,7 @@ export async function resolveHooks(
       grants: entry.grants ?? false,
       ...(entry.once === true ? { once: true as const } : {}),
       ...(entry.async === true ? { async: true as const } : {}),
+      ...(entry.type === "command" && entry.persistent === true ? { persistent: true as const } : {}),
       selftests: entry.selftest?.length ?? 0,
       ...from,
       ...(from.origin === undefined && origin !== undefined

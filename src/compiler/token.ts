@@ -47,6 +47,7 @@ export interface HookDescription {
     readonly grants: boolean;
     readonly once?: true;
     readonly async?: true;
+    readonly persistent?: true;
     /** Names only. */
     readonly env: readonly string[];
     /** Of http; names only. */
@@ -108,6 +109,7 @@ export class RenderedHooks {
         grants: entry.grants,
         ...(entry.once === true ? { once: true as const } : {}),
         ...(entry.async === true ? { async: true as const } : {}),
+        ...(isPersistent(entry) ? { persistent: true as const } : {}),
         env: entry.type === "command" ? Object.keys(entry.env) : [],
         ...(entry.type === "http" ? { headers: Object.keys(entry.headers) } : {}),
         ...(provenance[entry.id] ?? CALLER),
@@ -125,6 +127,11 @@ export class RenderedHooks {
   toJSON(): HookDescription {
     return this.describe();
   }
+}
+
+/** Asked over its stdin and stdout, in a process that stays. */
+export function isPersistent(entry: CompiledEntry): boolean {
+  return entry.type === "command" && entry.persistent === true;
 }
 
 export function programOf(entry: CompiledEntry): string {

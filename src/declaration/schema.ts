@@ -83,6 +83,12 @@ export const commandEntry = z.strictObject({
       "Program and arguments, one word each; no shell. {project_dir}, {home}, {plugin_root} and {run_dir} are replaced.",
     ),
   env: z.record(envName, envValue).optional().describe("Variables for this command."),
+  persistent: z
+    .boolean()
+    .optional()
+    .describe(
+      "Started once a run and asked in JSON lines over its stdin and stdout: see docs/PERSISTENT.md. Default false.",
+    ),
   source: z
     .string()
     .regex(/^imported:(?:claude|codex)$/, "must be imported:claude or imported:codex")

@@ -37,6 +37,8 @@ export interface CommandEntry extends EntryTerms {
   command: string[];
   /** Extra environment for this hook. */
   env?: Record<string, string>;
+  /** Started once a run and asked in lines over its stdin and stdout (docs/PERSISTENT.md). Default false. */
+  persistent?: boolean;
   /** Where an entry that was not written here came from: `imported:claude` or `imported:codex`. */
   source?: string;
 }

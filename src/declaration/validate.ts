@@ -8,6 +8,7 @@ import { EVENT_NAMES, type EventName, isEventName, SEAMLESS_EVENTS } from "../pr
 import { matcherProblem } from "../profile/matcher.ts";
 import { whereProblem } from "../profile/where.ts";
 import { checkBackground } from "./check-background.ts";
+import { checkPersistent } from "./check-persistent.ts";
 import { checkSelfTests } from "./check-self-tests.ts";
 import { describeMissing, describeMistake, placeOf } from "./describe-mistake.ts";
 import { showUrl } from "./http-url.ts";
@@ -227,6 +228,7 @@ function checkEntry(event: EventName, entry: unknown, at: string, collector: Col
     collector.issues.push(
       ...checkSelfTests(event, checked.selftest ?? [], at),
       ...checkBackground(checked, at),
+      ...checkPersistent(event, checked, at),
     );
   } else for (const issue of result.error.issues) addZodIssue(issue, entry, at, collector);
   for (const name of Object.keys(isJsonObject(entry.env) ? entry.env : {})) {

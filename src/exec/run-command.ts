@@ -6,10 +6,10 @@ import { setTimeout as delay } from "node:timers/promises";
 import { execa } from "execa";
 import type { HookExit } from "../profile/verdict.ts";
 import { collectCapped } from "./capped-output.ts";
+import { endCommand, endRemains, GRACE_MS } from "./end-command.ts";
 import { explainSpawnFailure } from "./explain-spawn-failure.ts";
 import { HOOK_MARKER } from "./hook-env.ts";
-import { endGroup, signalGroup } from "./process-group.ts";
-import { type Kill, sweepMarker } from "./sweep.ts";
+import type { Kill } from "./sweep.ts";
 
 export interface RunCommandOptions {
   /** argv[0] is an absolute path. */
@@ -49,10 +49,10 @@ interface ExitStatus {
   readonly signal: NodeJS.Signals | null;
 }
 
-const DEFAULT_CAP_BYTES = 1024 * 1024;
-const DEFAULT_GRACE_MS = 2_000;
+/** Kept of what a guard prints unless the caller says otherwise. */
+export const OUTPUT_CAP_BYTES = 1024 * 1024;
 /** How long output may still arrive after the guard itself has exited. */
-const DRAIN_MS = 200;
+export const DRAIN_MS = 200;
 
 export async function runCommand({
   argv,
@@ -62,9 +62,9 @@ export async function runCommand({
   stdin,
   timeoutMs,
   marker,
-  capBytes = DEFAULT_CAP_BYTES,
+  capBytes = OUTPUT_CAP_BYTES,
   signal,
-  graceMs = DEFAULT_GRACE_MS,
+  graceMs = GRACE_MS,
   kill = (pid, name) => process.kill(pid, name),
 }: RunCommandOptions): Promise<CommandResult> {
   const startedAt = performance.now();
@@ -107,14 +107,11 @@ export async function runCommand({
 
   const stop = await firstOf(exited, timeoutMs, signal);
   if (stop !== "exit") {
-    await endGroup({ kill, groupId: pid, graceMs });
-    await Promise.race([exited, delay(graceMs)]); // SIGKILL was sent; a process in the kernel's hands may take longer
+    await endCommand({ pid, exited, kill, graceMs });
   } else {
     await Promise.race([Promise.all([stdout.ended, stderr.ended]), delay(DRAIN_MS)]);
   }
-  const swept = await sweepMarker({ name: HOOK_MARKER, value: marker, kill, sincePid: pid });
-  // Members that cleared their environment are still in the group.
-  const groupLeft = signalGroup(kill, pid, "SIGKILL");
+  const { found, groupLeft } = await endRemains({ pid, marker, kill, sincePid: pid });
   for (const stream of [child.stdin, child.stdout, child.stderr]) stream.destroy();
 
   const out = stdout.take();
@@ -126,7 +123,7 @@ export async function runCommand({
     stdoutTruncated: out.truncated,
     stderrTruncated: err.truncated,
     durationMs: performance.now() - startedAt,
-    leftovers: stop === "exit" ? Math.max(swept.found, groupLeft ? 1 : 0) : swept.found,
+    leftovers: stop === "exit" ? Math.max(found, groupLeft ? 1 : 0) : found,
   };
 }
 

@@ -1,7 +1,7 @@
 // createHookHost: hooks for a program that runs its own model and tool loop, decided by the same chain as those of a spawned agent.
 
 import { randomUUID } from "node:crypto";
-import { programOf } from "../compiler/token.ts";
+import { isPersistent, programOf } from "../compiler/token.ts";
 import { listHookWarnings } from "../compiler/warnings.ts";
 import { refuseIfAny } from "../errors.ts";
 import type { JsonObject } from "../json.ts";
@@ -91,6 +91,7 @@ export function createHookHost(options: HostOptions = {}): HookHost {
     redact: redactor.text,
     secrets: handed,
     onChanged: (detail) => tell({ kind: "command_changed", detail }),
+    onLeftovers: (detail) => tell({ kind: "guard_leftovers", detail }),
   });
   const tools = createHostTools({
     runtime,
@@ -165,6 +166,7 @@ export function createHookHost(options: HostOptions = {}): HookHost {
         ...(entry.where === undefined ? {} : { where: entry.where }),
         ...(entry.once === true ? { once: true as const } : {}),
         ...(entry.async === true ? { async: true as const } : {}),
+        ...(isPersistent(entry) ? { persistent: true as const } : {}),
       })),
     warnings,
     ingress: (ingress) => mintOrigin(owner, ingress),

@@ -15,6 +15,8 @@ export interface HostFault {
     | "receipts_failed"
     | "command_changed"
     | "context_undelivered"
+    /** A persistent guard had processes left when it ended. */
+    | "guard_leftovers"
     /** A declared hook is not trusted and is left out. */
     | "command_untrusted";
   /** Redacted. */

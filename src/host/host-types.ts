@@ -41,6 +41,7 @@ export interface HostHookDescription {
   readonly where?: Where;
   readonly once?: true;
   readonly async?: true;
+  readonly persistent?: true;
 }
 
 export interface HookHost {

@@ -42,7 +42,7 @@ export interface HookReceipt {
   readonly input_keys: readonly string[];
   /** Names of the answer's fields; those inside with `hookSpecificOutput.` before them. */
   readonly output_keys: readonly string[];
-  /** How it ended: `exit 0`, `SIGKILL`, `timeout`, `failed`, `not run`. */
+  /** How it ended: `exit 0`, `answered`, `SIGKILL`, `timeout`, `failed`, `not run`. */
   readonly exit: string;
   /** Codes of what was worth a note, as in docs/PROFILE.md. */
   readonly notes: readonly string[];

@@ -5,7 +5,7 @@ import { mkdtemp, realpath, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type ChainStep, type Question, runChain } from "../broker/chain.ts";
-import { type ChainSession, createChainSession, settleBackground } from "../broker/chain-session.ts";
+import { type ChainSession, closeChainSession, createChainSession } from "../broker/chain-session.ts";
 import { HookExecutionError } from "../broker/hook-execution-error.ts";
 import type { DescribeCall, Said } from "../broker/verdict-fold.ts";
 import { chainDeadlineMs } from "../compiler/deadlines.ts";
@@ -64,6 +64,8 @@ export interface HostRuntimeOptions {
   /** What was handed to hooks: no rewrite may carry it. */
   readonly secrets: readonly string[];
   readonly onChanged: (detail: string) => void;
+  /** Of persistent guards that have ended, with processes that no call was told of. */
+  readonly onLeftovers: (detail: string) => void;
 }
 
 export interface HostRuntime {
@@ -142,7 +144,8 @@ export function createHostRuntime(options: HostRuntimeOptions): HostRuntime {
   };
 
   const forget = async (session: HostSession) => {
-    await settleBackground(session.chain);
+    for (const { key, leftovers } of await closeChainSession(session.chain))
+      options.onLeftovers(`${key}: ${leftovers} process(es), now ended`);
     sessions.delete(session.id);
     return [...session.chain.contexts, ...session.contexts];
   };
@@ -219,7 +222,7 @@ export function createHostRuntime(options: HostRuntimeOptions): HostRuntime {
     session(id) {
       let session = sessions.get(id);
       if (session === undefined) {
-        session = { id, chain: createChainSession(), contexts: [], stopBlocks: 0 };
+        session = { id, chain: createChainSession({ cwd: options.cwd }), contexts: [], stopBlocks: 0 };
         sessions.set(id, session);
       }
       return session;

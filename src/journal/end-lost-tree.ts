@@ -1,9 +1,9 @@
-// Ends what a dead supervisor left: the agent's tree when the agent's identity is proven, and what carries the run's marker. Nothing else
-// is signalled, whatever pid a record names.
+// Ends what a dead supervisor left: the agent's tree when the agent's identity is proven, and what carries the run's marker or that of its
+// persistent guards. Nothing else is signalled, whatever pid a record names.
 
 import { type Kill, startTimeOf, sweepMarker } from "../exec/sweep.ts";
 import { watchTree } from "../exec/tree-watch.ts";
-import { RUN_MARKER } from "../spawn/environment.ts";
+import { guardMarker, RUN_MARKER } from "../spawn/environment.ts";
 import type { Extinction } from "../spawn/result.ts";
 import { livingMembers, kill as realKill, sweepTree } from "../spawn/stop.ts";
 
@@ -23,15 +23,30 @@ export interface EndedTree {
   readonly extinction: Extinction;
 }
 
-export async function endLostTree({
-  agent,
-  marker,
-  kill = realKill,
-}: {
-  agent: { readonly pid: number; readonly startTime: string | null; readonly groupId: number } | undefined;
-  marker: string;
-  kill?: Kill;
-}): Promise<EndedTree> {
+interface LostTree {
+  readonly agent:
+    | { readonly pid: number; readonly startTime: string | null; readonly groupId: number }
+    | undefined;
+  readonly marker: string;
+  readonly kill?: Kill;
+}
+
+/** The agent first: nothing answers its gates any more. */
+export async function endLostTree({ agent, marker, kill = realKill }: LostTree): Promise<EndedTree> {
+  const ended = await endAgent({ agent, marker, kill });
+  const { survivors } = await sweepMarker({
+    name: RUN_MARKER,
+    value: guardMarker(marker),
+    kill,
+    quietLooks: 2,
+  });
+  if (survivors.length === 0) return ended;
+  const { extinction } = ended;
+  const pids = [...new Set([...extinction.survivors, ...survivors.map(({ pid }) => pid)])];
+  return { ...ended, extinction: { ...extinction, state: "unproven", survivors: pids } };
+}
+
+async function endAgent({ agent, marker, kill = realKill }: LostTree): Promise<EndedTree> {
   const found = findAgent(agent);
   if (agent !== undefined && found === "ended") {
     const { pid, startTime, groupId } = agent;

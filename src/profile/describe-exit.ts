@@ -9,6 +9,8 @@ export function describeExit(exit: HookExit): string {
       return `exit ${exit.code}`;
     case "signal":
       return `killed by ${exit.signal}`;
+    case "answered":
+      return "answered";
     case "timeout":
       return `no answer within ${exit.timeoutMs} ms`;
     case "failed":
@@ -16,7 +18,7 @@ export function describeExit(exit: HookExit): string {
   }
 }
 
-/** As receipts have it: `exit 0`, `SIGKILL`, `timeout`, `failed`, `not run`. */
+/** As receipts have it: `exit 0`, `answered`, `SIGKILL`, `timeout`, `failed`, `not run`. */
 export function nameExit(exit: HookExit | undefined): string {
   if (exit === undefined) return "not run";
   if (exit.kind === "exit") return `exit ${exit.code}`;

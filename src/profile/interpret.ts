@@ -10,6 +10,8 @@ import type { EntryPolicy, HookExit, Interpretation, Note, NoteCode, Verdict } f
 export interface InterpretPolicy extends EntryPolicy {
   /** The hook printed more than the cap and its stdout was cut. */
   readonly stdoutTruncated?: boolean;
+  /** Longest quote of what a failing guard printed, in UTF-16 units. @default 300 */
+  readonly quoteLimit?: number;
 }
 
 /**
@@ -26,19 +28,20 @@ export function interpret(
   policy: InterpretPolicy,
 ): Interpretation {
   const capability = capabilityOf(event);
-  if (exit.kind === "exit" && exit.code === 2) return interpretBlock(stderr, capability);
-  if (exit.kind !== "exit" || exit.code !== 0)
+  if (exit.kind === "answered" && exit.blocks) return interpretBlock(stderr, capability, "block");
+  if (exit.kind === "exit" && exit.code === 2) return interpretBlock(stderr, capability, "exit 2");
+  if (exit.kind !== "answered" && (exit.kind !== "exit" || exit.code !== 0))
     return interpretFailure(exit, stdout, stderr, capability, policy);
   return interpretOutput(stdout, event, capability, policy);
 }
 
-function interpretBlock(stderr: string, capability: EventCapability): Interpretation {
+function interpretBlock(stderr: string, capability: EventCapability, how: string): Interpretation {
   const reason = stderr.trim() || "blocked by a hook that gave no reason";
-  const note: Note = { code: "denied_by_exit", detail: "exit 2" };
+  const note: Note = { code: "denied_by_exit", detail: how };
   if (!capability.accepts.includes("deny")) {
     return {
       verdict: { decision: "none" },
-      notes: [note, ignored("exit 2 cannot block this event")],
+      notes: [note, ignored(`${how} cannot block this event`)],
       failed: false,
     };
   }
@@ -50,10 +53,12 @@ function interpretFailure(
   stdout: string,
   stderr: string,
   { role }: EventCapability,
-  { onFailure, closesFeedback = false }: InterpretPolicy,
+  { onFailure, closesFeedback = false, quoteLimit }: InterpretPolicy,
 ): Interpretation {
   const what = describeExit(exit);
-  const said = [quote("stderr", stderr), quote("stdout", stdout)].filter((part) => part !== "").join("; ");
+  const said = [quote("stderr", stderr, quoteLimit), quote("stdout", stdout, quoteLimit)]
+    .filter((part) => part !== "")
+    .join("; ");
   const detail = said === "" ? what : `${what}: ${said}`;
   const code: NoteCode = exit.kind === "timeout" ? "hook_timeout" : "hook_failed";
   // A late gate denies whatever the entry says: that is the profile's own rule (Dv1-4), not Bridle's stricter default.
@@ -288,9 +293,9 @@ function ignored(detail: string): Note {
   return { code: "field_ignored", detail };
 }
 
-function quote(label: string, text: string): string {
+function quote(label: string, text: string, limit = QUOTE_LIMIT): string {
   const trimmed = text.trim();
   if (trimmed === "") return "";
-  const cut = trimmed.length > QUOTE_LIMIT ? `${trimmed.slice(0, QUOTE_LIMIT)}…` : trimmed;
+  const cut = trimmed.length > limit ? `${trimmed.slice(0, limit)}…` : trimmed;
   return `${label} ${JSON.stringify(cut)}`;
 }

@@ -24,6 +24,8 @@ export type HookExit =
   | { readonly kind: "exit"; readonly code: number }
   | { readonly kind: "signal"; readonly signal: string }
   | { readonly kind: "timeout"; readonly timeoutMs: number }
+  /** A persistent guard gave its answer, and lives on. `blocks`: as a command that exits 2. */
+  | { readonly kind: "answered"; readonly blocks: boolean }
   /** Could not be started, or a function handler threw. */
   | { readonly kind: "failed"; readonly message: string };
 
@@ -40,7 +42,8 @@ export type NoteCode =
   | "allow_not_granted"
   | "field_ignored"
   | "admitted_on_failure"
-  | "command_changed";
+  | "command_changed"
+  | "guard_restarted";
 
 /** Something worth telling about a hook's answer. `detail` may quote the guard's output and must be redacted before it is shown. */
 export interface Note {

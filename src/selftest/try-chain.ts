@@ -6,7 +6,7 @@ import { mkdtemp, realpath, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type ChainResult, type ChainStep, runChain } from "../broker/chain.ts";
-import { createChainSession, settleBackground } from "../broker/chain-session.ts";
+import { closeChainSession, createChainSession, settleBackground } from "../broker/chain-session.ts";
 import { chainDeadlineMs } from "../compiler/deadlines.ts";
 import type { CompiledEntry } from "../compiler/plan.ts";
 import { bindCommand } from "../exec/bind-command.ts";
@@ -62,7 +62,7 @@ export async function tryChain(
     await settleBackground(session);
     return { verdict, said, steps: [...steps, ...background] };
   } finally {
-    await settleBackground(session);
+    await closeChainSession(session);
     await rm(runDirectory, { recursive: true, force: true });
   }
 }

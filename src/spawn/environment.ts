@@ -1,7 +1,10 @@
 // The agent's environment: an allowlist, never the caller's whole environment. Both CLIs read variables that switch hooks off
 // (docs/providers/claude.md, environment rows).
 
+import { nestMarker, RUN_MARKER } from "../exec/run-marker.ts";
 import type { RenderedEnv } from "../render/provider.ts";
+
+export { guardMarker, nestMarker, RUN_MARKER } from "../exec/run-marker.ts";
 
 const ALWAYS = [
   "PATH",
@@ -27,9 +30,6 @@ const ALWAYS = [
 ] as const;
 const PROXIES = /^(?:https?|all|no)_proxy$/i;
 const LOCALE = /^LC_[A-Z]+$/;
-
-/** Carries the run id through the whole process tree, so that what is left can be found. */
-export const RUN_MARKER = "BRIDLE_RUN_MARKER";
 
 export interface EnvironmentSources {
   readonly base: NodeJS.ProcessEnv;
@@ -83,10 +83,4 @@ function reasonToPass(
   if (passEnv.includes(name)) return "named by the caller";
   if (proxies && PROXIES.test(name)) return "proxies asked for";
   return undefined;
-}
-
-/** Markers nest (`outer:inner`), so that a run inside a run is found by both. */
-export function nestMarker(base: NodeJS.ProcessEnv, marker: string): string {
-  const outer = base[RUN_MARKER];
-  return outer === undefined || outer === "" ? marker : `${outer}:${marker}`;
 }

@@ -1,7 +1,7 @@
 // Answers the hook calls of one run: envelope in, chain, verdict out, receipts beside it. Knows what must end the run.
 
 import { type ChainStep, runChain } from "../broker/chain.ts";
-import { createChainSession, settleBackground } from "../broker/chain-session.ts";
+import { closeChainSession, createChainSession } from "../broker/chain-session.ts";
 import type { BrokerCall } from "../broker/decide-call.ts";
 import type { BrokerAnswer } from "../broker/reply.ts";
 import { chainDeadlineMs } from "../compiler/deadlines.ts";
@@ -22,6 +22,7 @@ import { listDifferences } from "../trust/identity.ts";
 import type { Attestation } from "./attestation.ts";
 import { type CallLedger, createCallLedger } from "./call-ledger.ts";
 import { downgradeVerdict } from "./downgrade-verdict.ts";
+import { guardMarker } from "./environment.ts";
 import type { HookEvent } from "./events.ts";
 import type { HookCounts } from "./result.ts";
 
@@ -60,7 +61,10 @@ export interface HookRuntime {
   answer(event: EventName, envelope: string | JsonObject, call: BrokerCall): Promise<BrokerAnswer>;
   /** Runs the chain of one of our own events. */
   runOwn(event: "agent_prompt" | "agent_exit", envelope: Envelope, signal: AbortSignal): Promise<Verdict>;
-  /** Waits for chains that were acknowledged before they ran and for hooks in the background; tells what those said to nobody. */
+  /**
+   * Waits for chains that were acknowledged before they ran and for hooks in the background, and ends persistent guards; tells what those said
+   * to nobody, and what these left.
+   */
   settle(): Promise<void>;
 }
 
@@ -72,7 +76,7 @@ export function createHookRuntime(options: HookRuntimeOptions): HookRuntime {
   const place = () => ({ env: options.env, runDirectory: options.runDirectory() });
   const acknowledged = new Set<Promise<unknown>>();
   const ledger = createCallLedger();
-  const session = createChainSession();
+  const session = createChainSession({ runMarker: guardMarker(marker) });
   const secrets = plan.entries.flatMap((entry) => entrySecrets(entry, options.env));
   let isPromptDenied = false;
   let stopBlocks = 0;
@@ -221,7 +225,10 @@ export function createHookRuntime(options: HookRuntimeOptions): HookRuntime {
     runOwn: (event, envelope, signal) => decide(event, envelope, { id: 0, signal }),
     async settle() {
       while (acknowledged.size > 0) await Promise.all(acknowledged);
-      await settleBackground(session);
+      for (const { key, leftovers } of await closeChainSession(session)) {
+        const message = `${key} had left ${leftovers} process(es) behind when it ended; they were ended`;
+        receipts.write({ kind: "warning", code: "guard_leftovers", message });
+      }
       const left = session.contexts.splice(0);
       if (left.length === 0) return;
       const message = `${left.length} context(s) of hooks in the background, ${left.join("").length} characters: no event that takes one came after`;

@@ -1,6 +1,6 @@
 // Entries and an envelope for tests of chains.
 
-import type { CompiledFunction } from "../../src/compiler/plan.ts";
+import type { CompiledCommand, CompiledFunction } from "../../src/compiler/plan.ts";
 import type { Envelope } from "../../src/profile/envelope-types.ts";
 
 /** A call of the shell as claude makes it. */
@@ -36,4 +36,11 @@ export function fn(
   more: Partial<CompiledFunction> = {},
 ): CompiledFunction {
   return { ...terms(), type: "function", name: "f", handler, ...more };
+}
+
+export function commandEntryOf(
+  argv: readonly string[],
+  more: Partial<CompiledCommand> = {},
+): CompiledCommand {
+  return { ...terms(), type: "command", argv, argv0: argv[0] ?? "", env: {}, files: [], ...more };
 }

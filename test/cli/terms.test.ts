@@ -53,9 +53,14 @@ describe.each(["check", "explain", "list"])("%s", (command) => {
     expect(stdout).not.toContain("on_failure");
   });
 
+  test("says of a guard that stays that it is persistent", async () => {
+    const stdout = await bridle(command, { PreToolUse: [{ hooks: [{ ...hook, persistent: true }] }] });
+    expect(stdout).toContain("5000 ms, on_failure closed, persistent");
+  });
+
   test("says of a hook that waits for nothing neither async nor once", async () => {
     const stdout = await bridle(command, { PreToolUse: [{ hooks: [{ ...hook, on_failure: "open" }] }] });
     expect(stdout).toMatch(/5000 ms, on_failure open(?!, once)/);
-    expect(stdout).not.toMatch(/async|where \{/);
+    expect(stdout).not.toMatch(/async|persistent|where \{/);
   });
 });

@@ -158,11 +158,17 @@ describe("a token", () => {
     expect((await compile()).digest).toBe(digest);
   });
 
-  test("has another digest for other bytes, another timeout or another mode of failure", async () => {
-    const digests = [await compile(), await compile({ timeout: 5 }), await compile({ on_failure: "open" })];
+  test("has another digest for other bytes, another timeout, another mode of failure, or another way to be asked", async () => {
+    const digests = [
+      await compile(),
+      await compile({ timeout: 5 }),
+      await compile({ on_failure: "open" }),
+      await compile({ persistent: true }),
+    ];
     await put("guard.sh", "#!/bin/sh\nexit 0\n", 0o755);
     digests.push(await compile());
-    expect(new Set(digests.map(({ digest }) => digest)).size).toBe(4);
+    expect(new Set(digests.map(({ digest }) => digest)).size).toBe(5);
+    expect((await compile({ persistent: false })).digest).toBe(digests.at(-1)?.digest);
   });
 });
 

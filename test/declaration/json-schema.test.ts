@@ -48,6 +48,7 @@ test("the schema knows every event and every field, lets other keys be, and no u
     },
   });
   expect(http).not.toHaveProperty("properties.source");
+  expect(http).not.toHaveProperty("properties.persistent");
   expect(command).toMatchObject({
     required: ["type", "command"],
     additionalProperties: false,
@@ -59,6 +60,7 @@ test("the schema knows every event and every field, lets other keys be, and no u
       grants: { type: "boolean" },
       source: { pattern: expect.stringContaining("imported") },
       env: { type: "object" },
+      persistent: { type: "boolean" },
       once: { type: "boolean" },
       async: { type: "boolean" },
     },

@@ -11,6 +11,7 @@ import { startTimeOf } from "../../src/exec/sweep.ts";
 import { type RecoverOptions, recoverRuns } from "../../src/index.ts";
 import { ownIdentity } from "../../src/journal/process-identity.ts";
 import type { Admitted, ExitHook, JournalLine, StartedLine } from "../../src/journal/record.ts";
+import { guardMarker } from "../../src/spawn/environment.ts";
 import { identifyFile } from "../../src/trust/identity.ts";
 import { makePlace, type Place } from "../spawn/support.ts";
 import { waitUntil } from "../watchdog/support.ts";
@@ -105,7 +106,7 @@ export interface Stray {
 /** A process that sleeps, in a group of its own. */
 export async function startStray(
   place: Place,
-  { marker, script = ":" }: { marker?: string; script?: string },
+  { marker, script = ":", isGuard = false }: { marker?: string; script?: string; isGuard?: boolean },
 ) {
   const name = join(place.home, `up-${Math.random()}`);
   const child = spawn("/bin/sh", ["-c", `${script}\n: >"$UP"\nexec sleep 1000`], {
@@ -115,7 +116,9 @@ export async function startStray(
       PATH: process.env.PATH,
       UP: name,
       PIDS: join(place.home, "pids"),
-      ...(marker === undefined ? {} : { BRIDLE_RUN_MARKER: markerOf(marker) }),
+      ...(marker === undefined
+        ? {}
+        : { BRIDLE_RUN_MARKER: isGuard ? guardMarker(markerOf(marker)) : markerOf(marker) }),
     },
   });
   const pid = child.pid as number;

@@ -36,6 +36,17 @@ describe("processes", () => {
     expect([pid, other.pid].map(isAlive)).toEqual([false, true]);
   });
 
+  test("a persistent guard of the run is ended, and no other run's", async () => {
+    const { pid, line } = await stray({ marker: "r1" });
+    const guard = await stray({ marker: "r1", isGuard: true });
+    const other = await stray({ marker: "r2", isGuard: true });
+    await writeJournal(lost.place, "r1", [admittedLine(lost.place, "r1"), line]);
+    expect(await recover()).toMatchObject([
+      { agent: "ended", extinction: { state: "swept", survivors: [] } },
+    ]);
+    expect([pid, guard.pid, other.pid].map(isAlive)).toEqual([false, false, true]);
+  });
+
   test("after a reboot nothing is signalled", async () => {
     const { pid, line } = await stray({ marker: "r1" });
     const supervisor = { ...ownIdentity(), bootId: "another boot" };

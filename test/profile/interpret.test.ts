@@ -56,6 +56,39 @@ describe("exit 2", () => {
   });
 });
 
+describe("an answer of a guard that lives on", () => {
+  const answered = (blocks: boolean): HookExit => ({ kind: "answered", blocks });
+
+  test("is read like what a command printed that exited 0", () => {
+    const denial = JSON.stringify(specific({ permissionDecision: "deny", permissionDecisionReason: "no" }));
+    for (const text of [denial, "", "{}", '{"verdict":"deny"}'])
+      expect(interpret(answered(false), text, "", "PreToolUse", CLOSED)).toEqual(
+        interpret(OK, text, "", "PreToolUse", CLOSED),
+      );
+  });
+
+  test.each(EVENT_NAMES)("that blocks means on %s what exit 2 means", (event) => {
+    const { notes: _notes, ...block } = interpret(answered(true), "", " no ", event, OPEN);
+    const { notes: _others, ...exit } = interpret({ kind: "exit", code: 2 }, "", " no ", event, OPEN);
+    expect(block).toEqual(exit);
+  });
+
+  test("that blocks is told as a block", () => {
+    expect(interpret(answered(true), "", "no", "PreToolUse", CLOSED).notes).toEqual([
+      { code: "denied_by_exit", detail: "block" },
+    ]);
+  });
+});
+
+test("a quote of what a failing guard printed is as long as the caller says", () => {
+  const quoted = (quoteLimit?: number) => {
+    const policy = { ...CLOSED, ...(quoteLimit === undefined ? {} : { quoteLimit }) };
+    const { notes } = interpret({ kind: "exit", code: 1 }, "", "x".repeat(2_000), "PreToolUse", policy);
+    return /x+/.exec(notes[0]?.detail.replace("exit", "") ?? "")?.[0].length;
+  };
+  expect([quoted(), quoted(1_024)]).toEqual([300, 1_024]);
+});
+
 describe("a failing hook", () => {
   const failures: [string, HookExit, string][] = [
     ["exit 1", { kind: "exit", code: 1 }, "exit 1"],
