@@ -38,7 +38,7 @@ export interface BrokerFault {
 export interface BrokerCall {
   /** Counts from 1 within this broker. */
   readonly callId: number;
-  /** The shim's own process id, as seen inside its PID namespace. */
+  /** Of the shim's process, or of the hook's shell that reads it (`$$`), as seen inside their PID namespace. */
   readonly pid: number;
   /** Aborted when nobody waits for the answer any more: deadline, caller gone, broker closed. */
   readonly signal: AbortSignal;

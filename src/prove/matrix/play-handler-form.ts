@@ -55,9 +55,19 @@ export async function playHandlerForm(options: PlayOptions): Promise<Observation
   });
 }
 
+/**
+ * Lets a stand-in signal its shells whichever form calls it: `$outer` is the one that the CLI started, which reads the stand-in in a
+ * subshell (four arguments) or starts another shell for it; `kill_self` ends the shell that runs the stand-in.
+ */
+const SHELLS_OF_THE_STAND_IN = `outer=$PPID
+if [ $# = 4 ]; then outer=$$; fi
+kill_self() { /bin/sh -c 'kill -9 $PPID'; }
+`;
+
 async function placeShim(path: string, { shim = "" }: MatrixCase, stage: Stage): Promise<void> {
   await mkdir(dirname(path));
-  if (typeof shim === "string") await writeFile(path, `${stage.expand(shim)}\n`, { mode: 0o500 });
+  if (typeof shim === "string")
+    await writeFile(path, `${SHELLS_OF_THE_STAND_IN}${stage.expand(shim)}\n`, { mode: 0o500 });
   else if (shim.is === "directory") await mkdir(path);
   else if (shim.is === "empty") await writeFile(path, "", { mode: 0o500 });
 }
