@@ -4,7 +4,7 @@
 import { unlinkSync } from "node:fs";
 import { join } from "node:path";
 import type { EventName } from "../profile/events.ts";
-import { type BrokerAnswer, emptyIfAbandoned, hasCode, sendReply } from "./reply.ts";
+import { type BrokerAnswer, emptyIfAbandoned, hasCode, isInline, sendReply } from "./reply.ts";
 import { parseRequest, type Request } from "./request-line.ts";
 import { openRequestQueue, readEnvelope } from "./request-queue.ts";
 import type { RunDirectory } from "./run-directory.ts";
@@ -83,6 +83,8 @@ interface OpenCall {
   answered: boolean;
   /** The shim said `D` before it was answered. */
   gaveUp: boolean;
+  /** Its answer went, or was to go, through body files. */
+  hasBodies: boolean;
 }
 
 const EMPTY: BrokerAnswer = { code: 0, stdout: "", stderr: "" };
@@ -120,9 +122,10 @@ export async function startBroker({
     if (calls.get(call.slot) === call) calls.delete(call.slot);
     else return;
     const own = call.slot.startsWith("x") ? [pathOf("replies", call.slot)] : [];
-    // The claim goes last: once it is gone the next shim may take the slot.
     const body = pathOf("bodies", call.slot);
-    for (const path of [`${body}.err`, `${body}.out`, ...own, pathOf("envelopes", call.slot)]) {
+    const bodies = call.hasBodies ? [`${body}.err`, `${body}.out`] : [];
+    // The claim goes last: once it is gone the next shim may take the slot.
+    for (const path of [...bodies, ...own, pathOf("envelopes", call.slot)]) {
       try {
         unlinkSync(path);
       } catch (error) {
@@ -184,7 +187,9 @@ export async function startBroker({
     let result: "sent" | "gone";
     let answer = given;
     try {
-      result = await sendReply({ ...target, answer: checkAnswer(given) });
+      const checked = checkAnswer(given);
+      call.hasBodies = !isInline(checked);
+      result = await sendReply({ ...target, answer: checked });
     } catch (error) {
       fault("reply_failed", describeError(error), call);
       answer = fallback(call.event, "the answer could not be delivered");
@@ -223,7 +228,16 @@ export async function startBroker({
     if (slot.startsWith("x")) reclaimAbandoned();
     counts.requests += 1;
     const abort = new AbortController();
-    const call: OpenCall = { id: counts.requests, slot, pid, event, abort, answered: false, gaveUp: false };
+    const call: OpenCall = {
+      id: counts.requests,
+      slot,
+      pid,
+      event,
+      abort,
+      answered: false,
+      gaveUp: false,
+      hasBodies: false,
+    };
     calls.set(slot, call);
     onAsked(event, call.id);
     if (closing) call.abort.abort(new Error("the broker is closing"));
