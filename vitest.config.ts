@@ -8,6 +8,7 @@ export const FAULT_SUITES = [
   "test/field-reports/processes.test.ts",
   "test/journal/fault-points.test.ts",
   "test/soak/soak.test.ts",
+  "test/soak/storm.test.ts",
   "test/spawn/escape.test.ts",
   "test/supervisor/shutdown.test.ts",
   "test/testkit/sins.callbacks.test.ts",

@@ -9,6 +9,8 @@ import type { Site } from "./harness.ts";
 
 interface Shim {
   readonly pid: number;
+  /** Names the call: the shim itself, or the shell whose subshell it is. */
+  readonly callerPid: number;
   /** Its reply FIFO. */
   readonly fifo: string;
 }
@@ -21,7 +23,7 @@ export function findShim({ state }: Site, named: string): Shim {
       if (!textOf(join(folder, "e", slot)).includes(JSON.stringify(named))) continue;
       const fifo = join(folder, "r", slot);
       const pid = processesNow().find((candidate) => isShim(candidate) && reads(candidate, fifo));
-      if (pid !== undefined) return { pid, fifo };
+      if (pid !== undefined) return { pid, callerPid: callerOf(pid), fifo };
     }
   throw new Error(`no shim waits for ${named}`);
 }
@@ -33,8 +35,8 @@ export async function killHandler({ pid }: Shim): Promise<void> {
 }
 
 /** Admits the call in Bridle's place. */
-export async function forgeAdmission({ pid, fifo }: Shim): Promise<void> {
-  writeFileSync(fifo, `0 ${ownPidOf(pid)}\n\n\n`);
+export async function forgeAdmission({ pid, callerPid, fifo }: Shim): Promise<void> {
+  writeFileSync(fifo, `0 ${ownPidOf(callerPid)}\n\n\n`);
   await untilGone(pid);
 }
 
@@ -66,8 +68,13 @@ function processesNow(): number[] {
   return readdirSync("/proc").map(Number).filter(Number.isInteger);
 }
 
+/** A shell that was started for the shim, or one whose command reads it; `reads` tells the latter from its subshell. */
 function isShim(pid: number): boolean {
-  return /^\/bin\/sh\0[^\0]*\/s\/shim\0/.test(textOf(`/proc/${pid}/cmdline`));
+  return /^\/bin\/sh\0(?:-c\0)?[^\0]*\/s\/shim/.test(textOf(`/proc/${pid}/cmdline`));
+}
+
+function callerOf(pid: number): number {
+  return textOf(`/proc/${pid}/cmdline`).startsWith("/bin/sh\0-c\0") ? Number(statOf(pid)[1]) : pid;
 }
 
 function textOf(path: string): string {
@@ -86,13 +93,20 @@ function reads(pid: number, fifo: string): boolean {
   }
 }
 
+/** State, parent, group and what follows; state is "" when it is gone. */
+function statOf(pid: number): string[] {
+  const stat = textOf(`/proc/${pid}/stat`);
+  return stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+}
+
 /** "" when it is gone. */
 function stateOf(pid: number): string {
-  const stat = textOf(`/proc/${pid}/stat`);
-  return stat.slice(stat.lastIndexOf(")") + 2).split(" ", 1)[0] ?? "";
+  return statOf(pid)[0] ?? "";
 }
 
 function groupOf(pid: number): number {
-  const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
-  return Number(stat.slice(stat.lastIndexOf(")") + 2).split(" ")[2]);
+  const group = Number(statOf(pid)[2]);
+  // A kill of group 0 or NaN would hit this process's own.
+  if (!Number.isInteger(group) || group < 2) throw new Error(`process ${pid} is gone`);
+  return group;
 }

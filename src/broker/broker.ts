@@ -12,7 +12,7 @@ import {
   decideInTime,
   fallbackAnswer,
 } from "./decide-call.ts";
-import { type BrokerAnswer, emptyIfAbandoned, hasCode, sendReply } from "./reply.ts";
+import { type BrokerAnswer, emptyIfAbandoned, hasCode, isInline, sendReply } from "./reply.ts";
 import { parseRequest, type Request } from "./request-line.ts";
 import { openRequestQueue, readEnvelope } from "./request-queue.ts";
 import type { RunDirectory } from "./run-directory.ts";
@@ -47,6 +47,8 @@ interface OpenCall {
   answered: boolean;
   /** The shim said `D` before it was answered. */
   gaveUp: boolean;
+  /** Its answer went, or was to go, through body files. */
+  hasBodies: boolean;
 }
 
 export async function startBroker({ runDirectory, ...answering }: BrokerOptions): Promise<Broker> {
@@ -74,9 +76,10 @@ export async function startBroker({ runDirectory, ...answering }: BrokerOptions)
     if (calls.get(call.slot) === call) calls.delete(call.slot);
     else return;
     const own = call.slot.startsWith("x") ? [pathOf("replies", call.slot)] : [];
-    // The claim goes last: once it is gone the next shim may take the slot.
     const body = pathOf("bodies", call.slot);
-    for (const path of [`${body}.err`, `${body}.out`, ...own, pathOf("envelopes", call.slot)]) {
+    const bodies = call.hasBodies ? [`${body}.err`, `${body}.out`] : [];
+    // The claim goes last: once it is gone the next shim may take the slot.
+    for (const path of [...bodies, ...own, pathOf("envelopes", call.slot)]) {
       try {
         unlinkSync(path);
       } catch (error) {
@@ -117,6 +120,7 @@ export async function startBroker({ runDirectory, ...answering }: BrokerOptions)
     let result: "sent" | "gone";
     let answer = given;
     try {
+      call.hasBodies = !isInline(given);
       result = await sendReply({ ...target, answer: given });
     } catch (error) {
       fault("reply_failed", messageOf(error), call);
@@ -156,7 +160,16 @@ export async function startBroker({ runDirectory, ...answering }: BrokerOptions)
     if (slot.startsWith("x")) reclaimAbandoned();
     counts.requests += 1;
     const abort = new AbortController();
-    const call: OpenCall = { id: nextCallId(), slot, pid, event, abort, answered: false, gaveUp: false };
+    const call: OpenCall = {
+      id: nextCallId(),
+      slot,
+      pid,
+      event,
+      abort,
+      answered: false,
+      gaveUp: false,
+      hasBodies: false,
+    };
     calls.set(slot, call);
     onAsked(event, call.id);
     if (closing) call.abort.abort(new Error("the broker is closing"));

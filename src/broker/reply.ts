@@ -40,7 +40,8 @@ export async function sendReply({
   return writeLines(fifo, `F${answer.code} ${pid}\n\n\n`);
 }
 
-function isInline({ stdout, stderr }: BrokerAnswer): boolean {
+/** False for an answer that goes through body files. */
+export function isInline({ stdout, stderr }: BrokerAnswer): boolean {
   if (Buffer.byteLength(stdout) + Buffer.byteLength(stderr) > INLINE_LIMIT) return false;
   return !["\n", "\0"].some((mark) => stdout.includes(mark) || stderr.includes(mark));
 }

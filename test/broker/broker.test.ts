@@ -273,7 +273,7 @@ describe("a run directory that was changed", () => {
     await listen(async () => ({ code: 0, stdout: "", stderr: "" }));
     const copy = join(scratch, "copy");
     const text = await readFile(directory.shimPath, "utf8");
-    await writeFile(copy, text.replace(/^(event=.*\n)run=.*$/m, `$1run='${directory.path}'`));
+    await writeFile(copy, text.replace(/^run=.*$/m, `run='${directory.path}'`));
     await change();
     const call = start(["/bin/sh", copy, "PreToolUse", "20", "GATE"], "{}");
     expect(await call.result, name).toMatchObject({ code: 2, stderr: expect.stringContaining("changed") });

@@ -19,3 +19,9 @@ export const SHELLS: readonly Shell[] = [
   shell("bash --posix", ["/usr/bin/bash", "/bin/bash"], "--posix"),
   shell("busybox sh", ["/usr/bin/busybox", "/bin/busybox"], "sh"),
 ];
+
+/** Shells that a user may have, and that are no /bin/sh. */
+export const LOGIN_SHELLS: readonly Shell[] = [
+  shell("bash", ["/usr/bin/bash", "/bin/bash"]),
+  shell("zsh", ["/usr/bin/zsh", "/bin/zsh"], "-f"),
+];

@@ -13,6 +13,7 @@ import {
   makeRunDirectory,
   makeScratch,
   removeScratch,
+  SHIM_CALLS,
   type ShellCall,
   start,
 } from "./support.ts";
@@ -70,12 +71,14 @@ const faults: Record<string, (scene: Scene) => Promise<ShellCall>> = {
 };
 
 describe.concurrent.each(SHELLS)("in $name", ({ argv, present }) => {
-  describe.each(["GATE", "OTHER"] as const)("as %s", (kind) => {
+  describe.each(
+    SHIM_CALLS.flatMap((call) => (["GATE", "OTHER"] as const).map((kind) => ({ ...call, kind }))),
+  )("$form, as $kind", ({ argv: argvOf, kind }) => {
     it.skipIf(!present).each(Object.keys(faults))("the deadline ends a call with %s", async (name) => {
       const scratch = await makeScratch();
       try {
         const directory = await makeRunDirectory(scratch);
-        const call = () => start([...argv, directory.shimPath, "PreToolUse", "1", kind], "{}\n");
+        const call = () => start(argvOf(argv, directory, ["PreToolUse", "1", kind]), "{}\n");
         const made = await faults[name]?.({ scratch, directory, call });
         if (made === undefined) throw new Error("no such fault");
         await expectFault(kind, made);

@@ -16,9 +16,11 @@ import {
   makeRunDirectory,
   makeScratch,
   removeScratch,
+  SHIM_CALLS,
   type ShellCall,
   start,
   until,
+  waitingShims,
 } from "./support.ts";
 
 let scratch: string;
@@ -67,17 +69,26 @@ const garbage: Record<string, (pid: string, slot: string) => string> = {
   "an empty first line": () => "\n\n\n",
 };
 
-describe.each(SHELLS)("in $name", ({ argv, present }) => {
+describe.each(
+  SHELLS.flatMap((shell) => SHIM_CALLS.map(({ form, argv: argvOf }) => ({ ...shell, form, argvOf }))),
+)("in $name, $form", ({ argv, present, argvOf }) => {
   const test = it.skipIf(!present);
-  const shim = (kind: "GATE" | "OTHER", seconds = 20, event = "PreToolUse"): ShellCall =>
-    start([...argv, directory.shimPath, event, String(seconds), kind], '{"a":1}\n');
+  const call = (words: readonly string[], envelope: string): ShellCall =>
+    start(argvOf(argv, directory, words), envelope);
+  const shim = (kind: "GATE" | "OTHER", seconds = 20): ShellCall =>
+    call(["PreToolUse", String(seconds), kind], '{"a":1}\n');
+  const signalShim = async (signal: "SIGTERM" | "SIGKILL"): Promise<void> => {
+    const [pid, ...others] = await waitingShims(directory);
+    if (pid === undefined || others.length > 0) throw new Error("there is not one shim that waits");
+    process.kill(pid, signal);
+  };
 
   describe.each(["GATE", "OTHER"] as const)("as %s", (kind) => {
     test("control: an admitting answer is its own code with its stdout", async () => {
       const answering = answerOnce(directory, (pid) => `0 ${pid}\n\n{"x":"a\\\\b"}\n`);
-      const call = shim(kind);
+      const made = shim(kind);
       await answering;
-      expect(await call.result).toEqual({
+      expect(await made.result).toEqual({
         code: admitted(kind),
         signal: null,
         stdout: '{"x":"a\\\\b"}\n',
@@ -87,9 +98,9 @@ describe.each(SHELLS)("in $name", ({ argv, present }) => {
 
     test("control: a deny is exit 2 with both texts", async () => {
       const answering = answerOnce(directory, (pid) => `2 ${pid}\nno: é\\n\n{"d":1}\n`);
-      const call = shim(kind);
+      const made = shim(kind);
       await answering;
-      expect(await call.result).toEqual({ code: 2, signal: null, stdout: '{"d":1}\n', stderr: "no: é\\n\n" });
+      expect(await made.result).toEqual({ code: 2, signal: null, stdout: '{"d":1}\n', stderr: "no: é\\n\n" });
     });
 
     test.each(Object.keys(damage))("fault: %s", async (name) => {
@@ -99,36 +110,34 @@ describe.each(SHELLS)("in $name", ({ argv, present }) => {
 
     test.each(Object.keys(garbage))("garbage reply: %s", async (name) => {
       const answering = answerOnce(directory, (pid, slot) => garbage[name]?.(pid, slot) ?? "");
-      const call = shim(kind);
+      const made = shim(kind);
       await answering;
-      await expectFault(kind, call);
+      await expectFault(kind, made);
     });
 
     test("ended by SIGTERM while it waits", async () => {
       const queue = await open(join(directory.path, "q"), "r+");
-      const call = shim(kind, 20);
+      const made = shim(kind, 20);
       await queue.read(Buffer.alloc(128));
-      call.child.kill("SIGTERM");
-      await expectFault(kind, call);
+      await signalShim("SIGTERM");
+      await expectFault(kind, made);
       await queue.close();
     });
 
     test("called without an event, or with a deadline that is no number", async () => {
-      await expectFault(kind, start([...argv, directory.shimPath, "", "5", kind], ""));
-      await expectFault(kind, start([...argv, directory.shimPath, "a b", "5", kind], ""));
-      await expectFault(kind, start([...argv, directory.shimPath, "Stop", "1.5", kind], ""));
+      await expectFault(kind, call(["", "5", kind], ""));
+      await expectFault(kind, call(["a b", "5", kind], ""));
+      await expectFault(kind, call(["Stop", "1.5", kind], ""));
     });
 
     test("an answer that cannot be printed is a fault", async () => {
       const queue = await open(join(directory.path, "q"), "r+");
-      const call = start(
-        ["/bin/sh", "-c", '"$@" >/dev/full', "sh", ...argv, directory.shimPath, "PreToolUse", "20", kind],
-        "{}",
-      );
+      const shimArgv = argvOf(argv, directory, ["PreToolUse", "20", kind]);
+      const made = start(["/bin/sh", "-c", '"$@" >/dev/full', "sh", ...shimArgv], "{}");
       const { buffer, bytesRead } = await queue.read(Buffer.alloc(128));
       const [, slot = "", pid = ""] = buffer.toString("utf8", 0, bytesRead).trim().split(" ");
       await writeFile(join(directory.path, "r", slot), `0 ${pid}\n\n{"rewrite":1}\n`);
-      await expectFault(kind, call);
+      await expectFault(kind, made);
       await queue.close();
     });
   });
@@ -137,7 +146,7 @@ describe.each(SHELLS)("in $name", ({ argv, present }) => {
     const queue = await open(join(directory.path, "q"), "r+");
     const first = shim("GATE", 20);
     await queue.read(Buffer.alloc(128));
-    first.child.kill("SIGKILL");
+    await signalShim("SIGKILL");
     await until("the caller is gone", () => first.child.exitCode !== null || first.child.signalCode !== null);
     const { O_WRONLY, O_NONBLOCK } = constants;
     await expect(open(join(directory.path, "r", "0"), O_WRONLY | O_NONBLOCK)).rejects.toMatchObject({
@@ -150,13 +159,13 @@ describe.each(SHELLS)("in $name", ({ argv, present }) => {
   test("the envelope arrives byte for byte, also 2 MB of it", async () => {
     const envelope = `{"text":"${"é\\\\ü".repeat(350_000)}"}\n`;
     const queue = await open(join(directory.path, "q"), "r+");
-    const call = start([...argv, directory.shimPath, "PreToolUse", "20", "GATE"], envelope);
+    const made = call(["PreToolUse", "20", "GATE"], envelope);
     const { buffer, bytesRead } = await queue.read(Buffer.alloc(128));
     expect(buffer.toString("utf8", 0, bytesRead)).toMatch(/^T 0 \d+ PreToolUse\n$/);
     expect(await readFile(join(directory.path, "e", "0"), "utf8")).toBe(envelope);
     const pid = buffer.toString("utf8", 0, bytesRead).split(" ")[2];
     await writeFile(join(directory.path, "r", "0"), `0 ${pid}\n\n\n`);
-    expect(await call.result).toEqual({ code: ADMITTED_CODE, signal: null, stdout: "", stderr: "" });
+    expect(await made.result).toEqual({ code: ADMITTED_CODE, signal: null, stdout: "", stderr: "" });
     await queue.close();
   });
 
@@ -166,9 +175,9 @@ describe.each(SHELLS)("in $name", ({ argv, present }) => {
       expect(slot).toBe(`x${pid}`);
       return `0 ${pid}\n\n\n`;
     });
-    const call = shim("GATE");
+    const made = shim("GATE");
     await answering;
-    expect(await call.result).toMatchObject({ code: ADMITTED_CODE, stderr: "" });
+    expect(await made.result).toMatchObject({ code: ADMITTED_CODE, stderr: "" });
     expect(await claimsOf(directory)).toHaveLength(SLOTS.length + 1);
   });
 });

@@ -31,6 +31,24 @@ export async function makeRunDirectory(scratch: string): Promise<RunDirectory> {
   return createRunDirectory({ runId: `run-${randomUUID()}`, cwd, forbidden: [], parent });
 }
 
+/** How a provider's handler form brings a shell to the shim; `words` are event, seconds and kind. */
+export const SHIM_CALLS: readonly {
+  readonly form: string;
+  argv(shell: readonly string[], directory: RunDirectory, words: readonly string[]): string[];
+}[] = [
+  {
+    form: "as a program",
+    argv: (shell, { shimPath }, words) => [...shell, shimPath, ...words],
+  },
+  {
+    form: "read by a subshell",
+    argv: (shell, { path, shimPath }, words) => {
+      const quoted = [...words, path].map((word) => `'${word}'`).join(" ");
+      return [...shell, "-c", `( set -- ${quoted}; command . '${shimPath}' || exit 1 ); exit $?`];
+    },
+  },
+];
+
 export interface ShellResult {
   code: number | null;
   signal: string | null;
@@ -46,7 +64,8 @@ export interface ShellCall {
 /** Starts argv with the envelope on stdin; the result comes when the process and its pipes are closed. */
 export function start(argv: readonly string[], stdin: string, env: Record<string, string> = {}): ShellCall {
   const [file = "", ...args] = argv;
-  const child = spawn(file, args, { env: { PATH: "/usr/bin:/bin", ...env }, stdio: "pipe" });
+  // As in a run: without SHLVL bash takes a socket as stdin for a remote login and reads ~/.bashrc.
+  const child = spawn(file, args, { env: { PATH: "/usr/bin:/bin", SHLVL: "2", ...env }, stdio: "pipe" });
   let stdout = "";
   let stderr = "";
   child.stdout.setEncoding("utf8").on("data", (text: string) => {
@@ -130,6 +149,16 @@ export async function holdersOf(directory: RunDirectory): Promise<number[]> {
     }
   }
   return [...new Set(holders)];
+}
+
+/** The shims that wait for an answer: each reads its reply FIFO, which neither its sleep nor the shell around it does. */
+export async function waitingShims(directory: RunDirectory): Promise<number[]> {
+  const shims: number[] = [];
+  for (const pid of await holdersOf(directory)) {
+    const reads = await readlink(`/proc/${pid}/fd/6`).catch(() => ""); // ended meanwhile
+    if (reads.startsWith(join(directory.path, "r"))) shims.push(pid);
+  }
+  return shims;
 }
 
 /** A killed shim's sleep lives until its own deadline; a test need not wait for it. */

@@ -10,8 +10,10 @@ import { makeContext, makePlan, SESSION } from "./support.ts";
 const render = (provider: "claude" | "codex", options: Partial<RunOptions> = {}) =>
   adapterFor(provider).materialise(makePlan(provider), makeContext(options));
 
-const GATE_COMMAND =
-  "/bin/sh '/run/r/s/shim' PreToolUse 65 GATE; case $? in 90) exit 0 ;; 2) exit 2 ;; *) echo 'bridle: guard failed; denied' >&2; exit 2 ;; esac";
+const OUTCOMES =
+  "; case $? in 90) exit 0 ;; 2) exit 2 ;; *) echo 'bridle: guard failed; denied' >&2; exit 2 ;; esac";
+const CLAUDE_GATE = `( set -- PreToolUse 65 GATE '/run/r'; command . '/run/r/s/shim' || exit 1 )${OUTCOMES}`;
+const CODEX_GATE = `/bin/sh '/run/r/s/shim' PreToolUse 65 GATE${OUTCOMES}`;
 
 describe("claude", () => {
   const BARE = [
@@ -60,13 +62,15 @@ describe("claude", () => {
     expect(files.map(({ path, mode }) => [path, mode])).toEqual([["settings.json", 0o600]]);
     expect(JSON.parse(files[0]?.content ?? "")).toEqual({
       hooks: {
-        PreToolUse: [
-          { hooks: [{ type: "command", command: GATE_COMMAND, timeout: 70, onFailure: "block" }] },
-        ],
+        PreToolUse: [{ hooks: [{ type: "command", command: CLAUDE_GATE, timeout: 70, onFailure: "block" }] }],
         Stop: [
           {
             hooks: [
-              { type: "command", command: "/bin/sh '/run/r/s/shim' Stop 65 OTHER || exit 0", timeout: 70 },
+              {
+                type: "command",
+                command: "( set -- Stop 65 OTHER '/run/r'; command . '/run/r/s/shim' || exit 1 ) || exit 0",
+                timeout: 70,
+              },
             ],
           },
         ],
@@ -173,7 +177,7 @@ describe("codex", () => {
   });
 
   test("its overrides read back as TOML say what was meant", () => {
-    const hash = trustHash("PreToolUse", { command: GATE_COMMAND, timeout: 70 });
+    const hash = trustHash("PreToolUse", { command: CODEX_GATE, timeout: 70 });
     const { hooks, ...rest } = overrides(render("codex").argv);
     expect(rest).toEqual({
       "features.hooks": true,
@@ -184,7 +188,7 @@ describe("codex", () => {
       "skills.include_instructions": false,
     });
     expect(hooks).toMatchObject({
-      PreToolUse: [{ hooks: [{ type: "command", command: GATE_COMMAND, timeout: 70 }] }],
+      PreToolUse: [{ hooks: [{ type: "command", command: CODEX_GATE, timeout: 70 }] }],
       state: { "/<session-flags>/config.toml:pre_tool_use:0:0": { trusted_hash: hash } },
     });
   });

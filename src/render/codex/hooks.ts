@@ -39,7 +39,9 @@ export function renderHooks(plan: HookPlan, shimPath: string): RenderedHook[] {
     const deadline = plan.deadlines[event];
     if (deadline === undefined) throw new Error(`the plan has no deadline for ${event}`);
     const gate = capabilityOf(event).role === "gate";
-    const command = handlerCommand({ shimPath, event, shimSeconds: deadline.shimSeconds, gate });
+    // codex runs hooks with the shell of the user's passwd entry (X-32).
+    const { shimSeconds } = deadline;
+    const command = handlerCommand({ shimPath, event, shimSeconds, gate, startsShell: true });
     const timeout = deadline.providerSeconds;
     return {
       event,
