@@ -5,7 +5,7 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { dirname, join } from "node:path";
-import fastGlob from "fast-glob";
+import { findInPackages } from "../dist/compiler/native-package.js";
 import { compileAgentHooks, spawnAgent } from "../dist/index.js";
 import { startAnthropicServer } from "../dist/prove/anthropic-server.js";
 import { startOpenaiServer } from "../dist/prove/openai-server.js";
@@ -19,10 +19,6 @@ import { compare } from "./harness.mjs";
 
 const CALLS = 20;
 const LIMITS = { claude: 1.5, codex: 2.8 };
-const BINARIES = {
-  claude: `@anthropic-ai/claude-code-${process.platform}-${process.arch}*/claude`,
-  codex: `@openai/codex-${process.platform}-${process.arch}*/vendor/*/bin/codex`,
-};
 const ADAPTERS = { claude: claudeAdapter, codex: codexAdapter };
 
 /** The rendered run with another command in the place of our handler. */
@@ -100,7 +96,7 @@ async function measure(provider, { folder, binary, command, handler }) {
 
 async function benchProvider(provider, { rounds }) {
   const modules = join(import.meta.dirname, "..", "conformance", "node_modules");
-  const [binary] = await fastGlob(BINARIES[provider], { cwd: modules, absolute: true });
+  const binary = await findInPackages(provider, modules);
   if (binary === undefined) throw new Error(`no ${provider}: run npm ci --prefix conformance`);
   mkdirSync(join(homedir(), ".cache"), { recursive: true });
   const folder = mkdtempSync(join(homedir(), ".cache", "bridle-bench-call-"));
