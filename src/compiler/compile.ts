@@ -14,6 +14,7 @@ import { requireSelfTests } from "../selftest/require-self-tests.ts";
 import { checkSharedOptions } from "./check-options.ts";
 import { compileEntries } from "./compile-entries.ts";
 import { deadlineFor } from "./deadlines.ts";
+import { explainPlan } from "./explain.ts";
 import { findCompanions, findProviderBinary } from "./find-binary.ts";
 import type { EventDeadline, FileIdentity, HookPlan, ProviderBinary } from "./plan.ts";
 import { decideProof } from "./proof-gate.ts";
@@ -131,7 +132,7 @@ export async function compileAgentHooks(
   });
   refuseIfAny(proofIssues);
   const plan = { ...unproven, ...proven };
-  return mintToken({ ...plan, digest: digestOf(plan) });
+  return mintToken({ ...plan, digest: digestOf(plan) }, explainPlan);
 }
 
 async function checkOptions({ provider, prove, ...shared }: CompileOptions): Promise<Issue[]> {

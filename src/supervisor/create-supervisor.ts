@@ -3,9 +3,8 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { AgentHooksRefused, refuseIfAny } from "../errors.ts";
 import type { SpawnOptions } from "../spawn/options.ts";
-import { checkOptionShapes } from "../spawn/options-schema.ts";
 import type { AgentRun } from "../spawn/run.ts";
-import { spawnOwned } from "../spawn/spawn-agent.ts";
+import { refuseShape, spawnOwned } from "../spawn/spawn.ts";
 import { checkCapacity } from "./capacity.ts";
 import { listLive, onStopping, refuseWhenStopping, SupervisorStopping, stopRuns } from "./live-runs.ts";
 import { RunQueue } from "./run-queue.ts";
@@ -115,7 +114,7 @@ export function createSupervisor(options: SupervisorOptions = {}): Supervisor {
   return {
     async run(runOptions, queueOptions = {}) {
       checkQueueOptions(queueOptions);
-      if (typeof runOptions !== "object" || runOptions === null) refuseIfAny(checkOptionShapes(runOptions));
+      if (typeof runOptions !== "object" || runOptions === null) await refuseShape(runOptions);
       checkQueueOptions({ ...(runOptions.signal === undefined ? {} : { signal: runOptions.signal }) });
       const signal = joinSignals(queueOptions.signal, runOptions.signal);
       refuseWhenStopped();

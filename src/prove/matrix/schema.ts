@@ -3,10 +3,9 @@
 
 import { z } from "zod";
 import { EVENT_NAMES } from "../../profile/events.ts";
+import { COLUMN_NAMES, type ColumnName } from "./columns.ts";
 
-/** One CLI in one of its ways to call tools. */
-export const COLUMN_NAMES = ["claude", "codex", "codex-code-mode"] as const;
-export type ColumnName = (typeof COLUMN_NAMES)[number];
+export { COLUMN_NAMES, type ColumnName };
 
 const text = z.string();
 const texts = z.array(text);
