@@ -8,12 +8,14 @@ import { machine, toMarkdown } from "./harness.mjs";
 import { benchHooks } from "./hooks.mjs";
 import { benchHost } from "./host.mjs";
 import { benchMemory } from "./memory.mjs";
+import { benchPackage } from "./package.mjs";
 import { benchSpawn } from "./spawn.mjs";
 import { benchStream } from "./stream.mjs";
 
 const quick = process.argv.includes("--quick");
 const on = machine();
 const results = [
+  await benchPackage(quick ? { rounds: 3 } : {}),
   await benchHost(quick ? { rounds: 3 } : {}),
   ...(await benchHooks(quick ? { rounds: 3, each: 2 } : {})),
   await benchSpawn(quick ? { rounds: 3, each: 1 } : {}),
