@@ -5,7 +5,7 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { dirname, join } from "node:path";
-import fastGlob from "fast-glob";
+import { findInPackages } from "../dist/compiler/native-package.js";
 import { compileAgentHooks, spawnAgent } from "../dist/index.js";
 import { startAnthropicServer } from "../dist/prove/anthropic-server.js";
 import { startOpenaiServer } from "../dist/prove/openai-server.js";
@@ -36,10 +36,6 @@ const LIMITS = {
     share("Bridle, shim", "/bin/true hook", 2.2),
     share("Bridle, shim", "Node script hook", 1 / 6),
   ]),
-};
-const BINARIES = {
-  claude: `@anthropic-ai/claude-code-${process.platform}-${process.arch}*/claude`,
-  codex: `@openai/codex-${process.platform}-${process.arch}*/vendor/*/bin/codex`,
 };
 const ADAPTERS = { claude: claudeAdapter, codex: codexAdapter };
 
@@ -118,7 +114,7 @@ async function measure(provider, { folder, binary, command, handler, transport =
 
 async function benchProvider(provider, { rounds }) {
   const modules = join(import.meta.dirname, "..", "conformance", "node_modules");
-  const [binary] = await fastGlob(BINARIES[provider], { cwd: modules, absolute: true });
+  const binary = await findInPackages(provider, modules);
   if (binary === undefined) throw new Error(`no ${provider}: run npm ci --prefix conformance`);
   mkdirSync(join(homedir(), ".cache"), { recursive: true });
   const folder = mkdtempSync(join(homedir(), ".cache", "bridle-bench-call-"));

@@ -8,6 +8,7 @@ import { machine, toMarkdown } from "./harness.mjs";
 import { benchHooks } from "./hooks.mjs";
 import { benchHost } from "./host.mjs";
 import { benchMemory } from "./memory.mjs";
+import { benchPackage } from "./package.mjs";
 import { benchPersistent } from "./persistent.mjs";
 import { benchSpawn } from "./spawn.mjs";
 import { benchStream } from "./stream.mjs";
@@ -15,6 +16,7 @@ import { benchStream } from "./stream.mjs";
 const quick = process.argv.includes("--quick");
 const on = machine();
 const results = [
+  await benchPackage(quick ? { rounds: 3 } : {}),
   await benchHost(quick ? { rounds: 3 } : {}),
   ...(await benchHooks(quick ? { rounds: 3, each: 2 } : {})),
   await benchPersistent(quick ? { rounds: 3 } : {}),

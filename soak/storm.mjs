@@ -72,7 +72,7 @@ export async function storm(
   const broker = await startBroker({
     runDirectory,
     events: ["PreToolUse"],
-    answer: async (_event, raw) => answerFor(JSON.parse(raw).n),
+    answer: async (_event, raw) => answerFor(JSON.parse(String(raw)).n),
     deadlineMs: () => 300_000,
     isGate: () => true,
     onFault: ({ kind, detail }) => faults.push(`${kind}: ${detail}`),

@@ -14,6 +14,7 @@ import { requireSelfTests } from "../selftest/require-self-tests.ts";
 import { checkSharedOptions } from "./check-options.ts";
 import { compileEntries } from "./compile-entries.ts";
 import { deadlineFor } from "./deadlines.ts";
+import { explainPlan } from "./explain.ts";
 import { findCompanions, findProviderBinary } from "./find-binary.ts";
 import type { EventDeadline, FileIdentity, HookPlan, ProviderBinary } from "./plan.ts";
 import { decideProof } from "./proof-gate.ts";
@@ -157,7 +158,7 @@ export async function compileAgentHooks(
   });
   refuseIfAny(transportIssues);
   const plan = { ...unproven, ...proven, transports };
-  return mintToken({ ...plan, digest: digestOf(plan) });
+  return mintToken({ ...plan, digest: digestOf(plan) }, explainPlan);
 }
 
 async function checkOptions({ provider, prove, transport, ...shared }: CompileOptions): Promise<Issue[]> {

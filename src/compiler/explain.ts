@@ -1,12 +1,11 @@
-// Shows exactly what a token would start: argv, files with modes, variables, and why each is there. Starts and writes nothing.
+// What a plan would start: argv, files with modes, variables, and why each is there. Starts and writes nothing.
 
 import type { EventName } from "../profile/events.ts";
 import type { RunOptions } from "../render/provider.ts";
 import { adapterFor } from "../render/registry.ts";
 import { listStricterForms, type StricterForm } from "../render/stricter-forms.ts";
-import type { Transport } from "./plan.ts";
-import type { HookDescription, RenderedHooks } from "./token.ts";
-import { planOf } from "./token.ts";
+import type { HookPlan, Transport } from "./plan.ts";
+import type { HookDescription } from "./token.ts";
 
 export interface ExplainedRun {
   readonly token: HookDescription;
@@ -40,12 +39,10 @@ const PLACEHOLDER = {
   tmp: "/RUN_TMP",
 } as const;
 
-/**
- * @param options the run's own options; only `cwd` is needed
- * @throws AgentHooksRefused `token_forged`
- */
-export function explain(token: RenderedHooks, options: RunOptions): ExplainedRun {
-  const plan = planOf(token);
+export type ExplainPlan = (plan: HookPlan, token: HookDescription, options: RunOptions) => ExplainedRun;
+
+/** @param options the run's own options; only `cwd` is needed */
+export const explainPlan: ExplainPlan = (plan, token, options) => {
   const adapter = adapterFor(plan.provider);
   const { runDir, id, tmp } = PLACEHOLDER;
   const rendered = adapter.materialise(plan, {
@@ -60,7 +57,7 @@ export function explain(token: RenderedHooks, options: RunOptions): ExplainedRun
     marker: id,
   });
   return {
-    token: token.describe(),
+    token,
     program: plan.binary.identity.path,
     argv: rendered.argv,
     why: rendered.why,
@@ -82,4 +79,4 @@ export function explain(token: RenderedHooks, options: RunOptions): ExplainedRun
       ...deadline,
     })),
   };
-}
+};

@@ -4,18 +4,13 @@
 import { existsSync } from "node:fs";
 import { realpath } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
-import fastGlob from "fast-glob";
 import { AgentHooksRefused } from "../errors.ts";
 import type { Provider } from "../profile/events.ts";
 import { identifyFile } from "../trust/identity.ts";
 import { binaryKind } from "../trust/native-binary.ts";
+import { findInPackages } from "./native-package.ts";
 import type { FileIdentity } from "./plan.ts";
 import { findProgram } from "./resolve-command.ts";
-
-const NATIVE_IN_PACKAGE: Readonly<Record<Provider, readonly string[]>> = {
-  claude: [`@anthropic-ai/claude-code-${process.platform}-${process.arch}*/claude`],
-  codex: [`@openai/codex-${process.platform}-${process.arch}*/vendor/*/bin/codex`],
-};
 
 /** Identity of the native binary. Throws `provider_not_found`. Whether it is native is the adapter's probe to say. */
 export async function findProviderBinary(
@@ -39,11 +34,7 @@ export async function findProviderBinary(
 
 async function nativeBehind(provider: Provider, wrapper: string): Promise<string | undefined> {
   for (let folder = dirname(wrapper); folder !== dirname(folder); folder = dirname(folder)) {
-    const [match] = await fastGlob([...NATIVE_IN_PACKAGE[provider]], {
-      cwd: join(folder, "node_modules"),
-      absolute: true,
-      suppressErrors: true,
-    });
+    const match = await findInPackages(provider, join(folder, "node_modules"));
     if (match !== undefined) return match;
   }
   return undefined;

@@ -5,7 +5,7 @@ import type { LoadedSettings } from "../declaration/load-settings.ts";
 import type { HookEntry, HookGroup, SelfTest } from "../declaration/types.ts";
 import type { Issue, RefusalCode } from "../errors.ts";
 import { missingReferences, placeOfReferences } from "../exec/bind-command.ts";
-import { capabilityOf, EVENT_NAMES, type EventName } from "../profile/events.ts";
+import { EVENT_NAMES, type EventName } from "../profile/events.ts";
 import type { Where } from "../profile/where.ts";
 import { compileEntries } from "./compile-entries.ts";
 import { HOOK_TIMEOUT_SECONDS } from "./deadlines.ts";
@@ -146,9 +146,4 @@ function commandOf(entry: HookEntry): readonly string[] {
 export async function listHooks(loaded: Loaded, options: ResolveOptions = {}): Promise<ListedHook[]> {
   const { hooks } = await resolveHooks(loaded, options);
   return hooks.map(({ compiled: _compiled, tests: _tests, ...listed }) => listed);
-}
-
-/** A gate that does not run refuses the whole declaration. */
-export function refusesRun({ event, state }: Pick<ListedHook, "event" | "state">): boolean {
-  return state === "refused" || (state === "pending" && capabilityOf(event).role === "gate");
 }

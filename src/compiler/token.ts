@@ -6,6 +6,7 @@ import { AgentHooksRefused } from "../errors.ts";
 import type { Provider } from "../profile/events.ts";
 import type { Where } from "../profile/where.ts";
 import type { Downgrade } from "../prove/proof.ts";
+import type { ExplainPlan } from "./explain.ts";
 import type {
   CompiledEntry,
   EntryProvenance,
@@ -17,7 +18,12 @@ import type {
 import { type CompileWarning, listWarnings } from "./warnings.ts";
 
 const mintKey = Symbol("mint");
-const minted = new WeakMap<object, HookPlan>();
+const minted = new WeakMap<object, Minted>();
+
+interface Minted {
+  readonly plan: HookPlan;
+  readonly explain: ExplainPlan;
+}
 
 const CALLER: EntryProvenance = { tier: "caller", trust: "own" };
 
@@ -75,11 +81,11 @@ export class RenderedHooks {
   readonly digest: string;
 
   /** @internal */
-  constructor(key: symbol, plan: HookPlan) {
+  constructor(key: symbol, { plan, explain }: Minted) {
     if (key !== mintKey) throw forged("RenderedHooks was constructed outside compileAgentHooks");
     this.#plan = plan;
     this.digest = plan.digest;
-    minted.set(this, plan);
+    minted.set(this, { plan, explain });
     Object.freeze(this);
   }
 
@@ -139,18 +145,23 @@ export function programOf(entry: CompiledEntry): string {
   return entry.type === "http" ? `POST ${showUrl(entry.url)}` : entry.name;
 }
 
-/** @internal Called by compileAgentHooks alone. */
-export function mintToken(plan: HookPlan): RenderedHooks {
-  return new RenderedHooks(mintKey, deepFreeze(plan));
+/** @internal Called by compileAgentHooks alone. `explain` comes with it, so that who holds a token needs to load nothing to explain it. */
+export function mintToken(plan: HookPlan, explain: ExplainPlan): RenderedHooks {
+  return new RenderedHooks(mintKey, { plan: deepFreeze(plan), explain });
 }
 
 /** The plan behind a token. Throws `token_forged` for anything that compileAgentHooks did not mint. @internal */
 export function planOf(token: unknown): HookPlan {
-  const plan = typeof token === "object" && token !== null ? minted.get(token) : undefined;
-  if (plan === undefined || Object.getPrototypeOf(token) !== RenderedHooks.prototype) {
+  return mintedOf(token).plan;
+}
+
+/** As planOf, with how to explain it. @internal */
+export function mintedOf(token: unknown): Minted {
+  const known = typeof token === "object" && token !== null ? minted.get(token) : undefined;
+  if (known === undefined || Object.getPrototypeOf(token) !== RenderedHooks.prototype) {
     throw forged("hooks is not a token minted by compileAgentHooks");
   }
-  return plan;
+  return known;
 }
 
 function forged(message: string): AgentHooksRefused {

@@ -1,8 +1,7 @@
 // Which settings files count for a working directory, in the order in which their entries run. Reads no file.
 
-import { lstat, realpath, stat } from "node:fs/promises";
-import { dirname, join, resolve } from "node:path";
-import glob from "fast-glob";
+import { lstat, readdir, realpath, stat } from "node:fs/promises";
+import { dirname, join, relative, resolve } from "node:path";
 import { AgentHooksRefused } from "../errors.ts";
 import { refuseFile } from "./parse-settings.ts";
 
@@ -79,22 +78,19 @@ async function findIn(root: string, tier: SettingsFile["tier"]): Promise<Setting
   if (await isThere(misnamed))
     throw refuseFile(misnamed, "would not be read: its name must end in .yaml", "rename it");
   const folder = join(root, FRAGMENTS);
-  if ((await isThere(folder)) && !(await isFolder(folder)))
+  if (!(await isThere(folder))) return files;
+  if (!(await isFolder(folder)))
     throw refuseFile(
       folder,
       "is no folder, or a link that leads nowhere",
       "hooks in it would be lost without a word",
     );
   // Links that lead nowhere and folders are listed too: reading them refuses, leaving them out would lose a guard without a word.
-  const names = await glob("**/*.{yaml,yml}", {
-    cwd: folder,
-    onlyFiles: false,
-    caseSensitiveMatch: false,
-    dot: true,
-    followSymbolicLinks: false,
-  }).catch((error: Error) => {
+  // With the types of entries, or links to folders would be followed.
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true }).catch((error: Error) => {
     throw refuseFile(folder, `cannot be read: ${error.message}`);
   });
+  const names = entries.map((entry) => relative(folder, join(entry.parentPath, entry.name))).filter(isYaml);
   for (const name of names.sort()) {
     const path = join(folder, name);
     if (name.includes("/") || name.startsWith("."))
@@ -125,6 +121,10 @@ export async function findProjectFolders(cwd: string, home: string): Promise<str
     if (folder === home || folder === dirname(folder)) break;
   }
   return found.filter((folder) => folder === cwd);
+}
+
+function isYaml(name: string): boolean {
+  return /\.ya?ml$/i.test(name);
 }
 
 /** Also of a link that leads nowhere. */

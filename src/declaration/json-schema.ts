@@ -2,10 +2,11 @@
 
 import { z } from "zod";
 import { capabilityOf, EVENT_NAMES } from "../profile/events.ts";
-import { commandEntry, httpEntry } from "./schema.ts";
+import { entrySchemas } from "./schema.ts";
 
 /** Other keys of a settings file are not ours: they are let through. */
 export function settingsJsonSchema(): Record<string, unknown> {
+  const { command, http } = entrySchemas();
   const group = z.strictObject({
     matcher: z
       .string()
@@ -20,7 +21,7 @@ export function settingsJsonSchema(): Record<string, unknown> {
         "Beside the matcher: what the envelope must hold. A part of it, with tests $eq, $in, $exists and $contains. See docs/PROFILE.md, Where.",
       ),
     hooks: z
-      .array(z.discriminatedUnion("type", [commandEntry, httpEntry]))
+      .array(z.discriminatedUnion("type", [command, http]))
       .min(1)
       .describe("Run in this order; the first denial ends the chain."),
   });

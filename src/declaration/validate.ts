@@ -13,10 +13,9 @@ import { checkSelfTests } from "./check-self-tests.ts";
 import { describeMissing, describeMistake, placeOf } from "./describe-mistake.ts";
 import { showUrl } from "./http-url.ts";
 import { findLiving, type Living } from "./plain-data.ts";
-import { commandEntry, functionEntry, httpEntry, TIMEOUT_MAX_SECONDS } from "./schema.ts";
+import { entrySchemas, TIMEOUT_MAX_SECONDS } from "./schema.ts";
 import type { HookDeclaration, HookEntry } from "./types.ts";
 
-const SCHEMAS = { command: commandEntry, function: functionEntry, http: httpEntry };
 const RESERVED_TYPES = ["prompt", "agent", "mcp_tool"];
 
 /** What a provider's documentation makes one expect, and why it is not here all the same. */
@@ -222,7 +221,7 @@ function checkEntry(event: EventName, entry: unknown, at: string, collector: Col
     );
     return;
   }
-  const result = SCHEMAS[type].safeParse(entry);
+  const result = entrySchemas()[type].safeParse(entry);
   if (result.success) {
     const checked = entry as unknown as HookEntry;
     collector.issues.push(

@@ -3,12 +3,12 @@
 
 import { once } from "node:events";
 import { setTimeout as delay } from "node:timers/promises";
-import { execa } from "execa";
 import type { HookExit } from "../profile/verdict.ts";
 import { collectCapped } from "./capped-output.ts";
 import { endCommand, endRemains, GRACE_MS } from "./end-command.ts";
 import { explainSpawnFailure } from "./explain-spawn-failure.ts";
 import { HOOK_MARKER } from "./hook-env.ts";
+import { startProgram } from "./start-program.ts";
 import type { Kill } from "./sweep.ts";
 
 export interface RunCommandOptions {
@@ -80,23 +80,15 @@ export async function runCommand({
   });
   if (signal?.aborted === true) return unstarted("the call was abandoned before the guard was started");
 
-  const child = execa(file, args, {
+  const started = await startProgram(file, args, {
     cwd,
     env: { ...env, [HOOK_MARKER]: marker },
-    extendEnv: false,
     ...(argv0 === undefined ? {} : { argv0 }),
     detached: true,
-    reject: false,
-    buffer: false,
-    encoding: "buffer",
   });
-  const { pid } = child;
-  if (pid === undefined) {
-    const { cause, code, originalMessage } = await child;
-    const error = cause instanceof Error ? cause : Object.assign(new Error(originalMessage), { code });
-    return unstarted(explainSpawnFailure({ file, cwd, error }));
-  }
-  // "exit", not execa's own promise: that one also waits for the pipes.
+  if ("error" in started) return unstarted(explainSpawnFailure({ file, cwd, error: started.error }));
+  const { child, pid } = started;
+  // "exit", not "close": that one also waits for the pipes.
   const exited = new Promise<ExitStatus>((resolve) => {
     child.once("exit", (code, name) => resolve({ code, signal: name }));
   });

@@ -3,12 +3,13 @@
 
 import { statSync } from "node:fs";
 import { homedir } from "node:os";
-import { resolve } from "node:path";
-import fastGlob from "fast-glob";
+import { join, resolve } from "node:path";
+import picomatch from "picomatch";
 import type { FunctionEntry } from "../declaration/types.ts";
 import type { JsonObject } from "../json.ts";
 import { deny } from "../profile/answer.ts";
 import type { Envelope } from "../profile/envelope-types.ts";
+import { expandStars, listBelow } from "./list-names.ts";
 import { checkOptions, checkStrings, optionError } from "./options.ts";
 import { compileGlobs, type ProtectedGlobs } from "./protected-globs.ts";
 import { readCall, shellTextsOf, stringsIn } from "./read-call.ts";
@@ -25,6 +26,8 @@ export interface ProtectPathsOptions {
 const NAME = "protectPaths";
 /** Files that an unquoted `*` is read as, at most. */
 const EXPANDED_MAX = 1_000;
+/** How deep below a folder names are looked for. */
+const LEVELS = 5;
 
 /**
  * A guard for `PreToolUse`. A glob without a slash protects that name at any depth; one with a slash is relative to the agent's directory;
@@ -175,10 +178,11 @@ function filesNamed(names: readonly string[], folder: string): string[] {
   try {
     // Braces and the like are themselves for find.
     const patterns = names.map((name) => `**/${showField(name).replaceAll(/[{}()!+@|$^]/g, "\\$&")}`);
-    const options = { ...LISTING, cwd: folder, absolute: true, dot: true, deep: 5 };
-    return [...own, ...fastGlob.sync(patterns, { ...options, ignore: ["**/node_modules/**"] })];
+    const isMeant = picomatch(patterns, { dot: true });
+    const found = Array.from(listBelow(folder, LEVELS)).filter((path) => isMeant(path));
+    return [...own, ...found.map((path) => join(folder, path))];
   } catch {
-    return own; // no folder, or no pattern that can be listed
+    return own; // no pattern that can be listed
   }
 }
 
@@ -221,20 +225,16 @@ function isFolder(path: string): boolean {
   }
 }
 
-const LISTING = { onlyFiles: false, followSymbolicLinks: false, suppressErrors: true, deep: 8 };
-
 /** What an unquoted `*` stands for, and the text itself. */
 function expandGlob(field: string, cwd: string): string[] {
   if (!field.includes(GLOB)) return [field];
   try {
-    // What stands before, between and behind the marks is itself; `escapePath` takes no empty text.
-    const pattern = field
-      .split(GLOB)
-      .map((part) => (part === "" ? "" : fastGlob.escapePath(part)))
-      .join("*")
-      .replaceAll(/\*{2,}/g, "*");
-    const found = fastGlob.sync(pattern, { ...LISTING, cwd, dot: false });
-    return found.slice(0, EXPANDED_MAX);
+    const found: string[] = [];
+    for (const path of expandStars(field, { folder: cwd, star: GLOB })) {
+      found.push(path);
+      if (found.length === EXPANDED_MAX) break;
+    }
+    return found;
   } catch {
     return [showField(field)]; // no pattern that can be listed: it is judged as it stands
   }

@@ -4,8 +4,8 @@
 import { lstatSync, readlinkSync, realpathSync, statSync } from "node:fs";
 import { homedir } from "node:os";
 import { basename, dirname, isAbsolute, join, posix, relative, resolve } from "node:path";
-import fastGlob from "fast-glob";
 import picomatch from "picomatch";
+import { listBelow } from "./list-names.ts";
 
 export interface ProtectedGlobs {
   /** The glob that protects a path, or something that it holds when `isWhole`; undefined when none does. `base`: what a relative path stands in. */
@@ -81,17 +81,14 @@ function namesBelow(candidate: string, roots: readonly string[]): string[] {
     .filter((part) => part !== "");
 }
 
-/** True when a folder holds such a name, near enough to its top; packages that were installed hold nothing of the project's own. */
+/** How deep below a folder names are looked for. */
+const LEVELS = 5;
+
+/** True when a folder holds such a name, near enough to its top. */
 function holdsName(directory: string, pattern: string): boolean {
-  const options = {
-    cwd: directory,
-    dot: true,
-    onlyFiles: false,
-    followSymbolicLinks: false,
-    suppressErrors: true,
-    deep: 5,
-  };
-  return fastGlob.sync(`**/${pattern}`, { ...options, ignore: ["**/node_modules/**"] }).length > 0;
+  const isMeant = picomatch(`**/${pattern}`, { dot: true });
+  for (const path of listBelow(directory, LEVELS)) if (isMeant(path)) return true;
+  return false;
 }
 
 /** True when removing `directory` removes `path`, or what stands below a glob's fixed part. */

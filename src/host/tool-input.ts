@@ -3,8 +3,11 @@
 import { z } from "zod";
 import { isJsonObject, type Json, type JsonObject, setOwn } from "../json.ts";
 import { messageOf } from "../message-of.ts";
+import { offerZod } from "../packages.ts";
 import { createSchemaCheck } from "./json-schema-check.ts";
 import type { HostTool, StandardSchema } from "./tool-types.ts";
+
+offerZod(z);
 
 export interface ValidationIssue {
   readonly path: readonly PropertyKey[];

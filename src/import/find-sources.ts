@@ -2,9 +2,8 @@
 // not carried from one to the other.
 
 import { existsSync } from "node:fs";
-import { readFile, stat } from "node:fs/promises";
+import { readdir, readFile, stat } from "node:fs/promises";
 import { basename, dirname, extname, join, resolve } from "node:path";
-import glob from "fast-glob";
 import type { Provider } from "../profile/events.ts";
 import type { FileKind, HookSource } from "./report-types.ts";
 
@@ -101,16 +100,27 @@ async function findIn(
   return found;
 }
 
-/** Links to folders are not followed, so that a loop has an end. */
+// Names below a folder: patterns end in one name or in one extension, at any depth, and there are no others above.
 async function findNames(folder: string, pattern: string): Promise<string[]> {
-  const names = await glob(pattern, {
-    cwd: folder,
-    dot: true,
-    onlyFiles: false,
-    followSymbolicLinks: false,
-    suppressErrors: true,
-  });
-  return names.sort();
+  const [base = "", name = ""] = pattern.split("/**/");
+  const isMeant = (path: string) =>
+    name.startsWith("*") ? path.endsWith(name.slice(1)) : basename(path) === name;
+  return (await listBelow(folder, base)).filter(isMeant).sort();
+}
+
+/**
+ * Everything below `at`, relative to `folder`. Links to folders are not followed, so that a loop has an end; a folder that cannot be read
+ * holds nothing.
+ */
+async function listBelow(folder: string, at: string): Promise<string[]> {
+  const entries = await readdir(join(folder, at), { withFileTypes: true }).catch(() => []);
+  const found: string[] = [];
+  for (const entry of entries) {
+    const path = `${at}/${entry.name}`;
+    found.push(path);
+    if (entry.isDirectory()) found.push(...(await listBelow(folder, path)));
+  }
+  return found;
 }
 
 function kindOf(path: string): FileKind {

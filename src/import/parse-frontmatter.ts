@@ -1,7 +1,8 @@
 // Reads the YAML frontmatter of a SKILL.md or an agent's file into a source tree. Aliases are not followed: what they stand for is said
 // elsewhere in the file, and a bomb made of them has no end.
 
-import { isAlias, isMap, isScalar, isSeq, LineCounter, type Node, parseDocument } from "yaml";
+import type { LineCounter as Lines, Node } from "yaml";
+import { loadYaml } from "../packages.ts";
 import { MAX_DEPTH, type Member, type ParsedSource, type SourceNode, TOO_DEEP } from "./source-tree.ts";
 
 const FENCE = /^---[ \t]*$/;
@@ -15,6 +16,7 @@ export function parseFrontmatter(source: string): ParsedSource {
     return { error: { message: "the frontmatter has no end: no closing ---", line: 1, column: 1 } };
   // Blank lines in place of the head keep the numbers of the lines.
   const yaml = `\n${lines.slice(1, end).join("\n")}\n`;
+  const { LineCounter, parseDocument } = loadYaml();
   const lineCounter = new LineCounter();
   try {
     const document = parseDocument(yaml, { lineCounter, uniqueKeys: false, stringKeys: false });
@@ -38,12 +40,13 @@ export function parseFrontmatter(source: string): ParsedSource {
 
 interface Place {
   readonly yaml: string;
-  readonly lineCounter: LineCounter;
+  readonly lineCounter: Lines;
   readonly depth: number;
 }
 
 function convert(node: unknown, place: Place): SourceNode {
   const { yaml, lineCounter } = place;
+  const { isAlias, isMap, isScalar, isSeq } = loadYaml();
   const [start, end] = (node as Node | null)?.range ?? [0, 0];
   const located = { line: lineCounter.linePos(start).line, text: yaml.slice(start, end) };
   if (place.depth > MAX_DEPTH) throw new RangeError(TOO_DEEP);

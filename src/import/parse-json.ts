@@ -1,13 +1,7 @@
 // Reads JSON, with comments and trailing commas, into a source tree. A comment is never read as a hook: the parser knows strings.
 
-import {
-  createScanner,
-  type Node,
-  type ParseError,
-  type ParseErrorCode,
-  parseTree,
-  printParseErrorCode,
-} from "jsonc-parser";
+import type { Node, ParseError, ParseErrorCode } from "jsonc-parser";
+import { loadJsonc } from "../packages.ts";
 import {
   createLineFinder,
   MAX_DEPTH,
@@ -29,6 +23,7 @@ export function parseJson(source: string): ParsedSource {
   }
   const placeOf = createLineFinder(text);
   if (isTooDeep(text)) return { error: { message: TOO_DEEP } };
+  const { parseTree } = loadJsonc();
   const strict: ParseError[] = [];
   const root = parseTree(text, strict, { allowTrailingComma: false, disallowComments: true });
   const tolerant: ParseError[] = [];
@@ -48,13 +43,15 @@ export function parseJson(source: string): ParsedSource {
 }
 
 function describeError({ error, offset }: ParseError): string {
-  const words = printParseErrorCode(error).replaceAll(/(?<=[a-z])(?=[A-Z])/g, " ");
+  const words = loadJsonc()
+    .printParseErrorCode(error)
+    .replaceAll(/(?<=[a-z])(?=[A-Z])/g, " ");
   return `${words.toLowerCase()} at offset ${offset}`;
 }
 
 /** The parser recurses, so depth is looked at first, without recursion. */
 function isTooDeep(text: string): boolean {
-  const scanner = createScanner(text, true);
+  const scanner = loadJsonc().createScanner(text, true);
   let depth = 0;
   // SyntaxKind: 1 and 3 open, 2 and 4 close, 17 is the end.
   for (let kind: number = scanner.scan(); kind !== 17; kind = scanner.scan()) {

@@ -1,8 +1,8 @@
 // Which calls a hook wants to see. Evaluated by us, never by a provider, with RE2 semantics: linear time, so a hostile
 // pattern cannot stall a guard, and the same answer under every provider (docs/PROFILE.md, "Matchers").
 
-import { RE2JS } from "re2js";
 import { isJsonObject, type JsonObject } from "../json.ts";
+import { loadRe2 } from "../packages.ts";
 import type { ToolKind } from "./envelope-types.ts";
 import { capabilityOf, type EventName } from "./events.ts";
 
@@ -35,7 +35,7 @@ export function compileMatcher(source: string | undefined): Matcher {
   if (/kind\s*:/i.test(source))
     throw new Error("kind: stands alone, in lower case, as in kind:shell or kind:shell|edit");
   if (EXACT_OR_LIST.test(source)) return compileNameList(source);
-  const pattern = RE2JS.compile(source);
+  const pattern = loadRe2().compile(source);
   return {
     matches: (envelope, subjectField) => {
       const subject = envelope[subjectField];

@@ -6,7 +6,7 @@ import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { homedir } from "node:os";
 import { delimiter, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import fastGlob from "fast-glob";
+import { findInPackages } from "../compiler/native-package.ts";
 import {
   type AgentEvent,
   AgentHooksRefused,
@@ -35,14 +35,9 @@ if (/(^|\\s)(rm|-delete)\\b/.test(command)) {
 }
 `;
 
-const INSTALLED: Readonly<Record<Provider, string>> = {
-  claude: `@anthropic-ai/claude-code-${process.platform}-${process.arch}*/claude`,
-  codex: `@openai/codex-${process.platform}-${process.arch}*/vendor/*/bin/codex`,
-};
-
 async function findPinnedBinary(provider: Provider): Promise<string> {
   const modules = fileURLToPath(new URL("../../conformance/node_modules", import.meta.url));
-  const [binary] = await fastGlob(INSTALLED[provider], { cwd: modules, absolute: true });
+  const binary = await findInPackages(provider, modules);
   if (binary === undefined)
     throw new Error(
       `no ${provider} for ${process.platform} ${process.arch} below conformance/: run npm ci --prefix conformance`,

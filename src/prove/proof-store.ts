@@ -67,7 +67,7 @@ async function readProof(path: string, key: ProofKey, forbiddenMode: number): Pr
     const json: unknown = JSON.parse(await readFile(path, "utf8"));
     if (isJsonObject(json) && typeof json.format === "number" && json.format > 1)
       return absent("was written by a newer version");
-    const { data: proof } = proofSchema.safeParse(json);
+    const { data: proof } = proofSchema().safeParse(json);
     if (proof === undefined) return absent("does not have the shape of a proof");
     if (!isIntact(proof)) return absent("was changed after it was written");
     if (proof.set === "part") return absent("holds only a part of the cases");

@@ -1,65 +1,68 @@
 // A proof: what one set of bytes was seen to enforce, case by case. About exactly these bytes, this platform, profile and matrix.
 
 import { createHash } from "node:crypto";
-import { z } from "zod";
+import type { z } from "zod";
 import { parseJsonObject } from "../json.ts";
+import { lateSchema } from "../packages.ts";
 import { type EventName, isEventName, PROVIDERS, type Provider } from "../profile/events.ts";
-import { CALLBACK_COLUMN, COLUMN_NAMES } from "./matrix/schema.ts";
+import { CALLBACK_COLUMN, COLUMN_NAMES } from "./matrix/columns.ts";
 
 export const PROOF_FORMAT = 1;
-const sha256 = z.string().regex(/^[0-9a-f]{64}$/);
+export const proofSchema = lateSchema((z) => {
+  const sha256 = z.string().regex(/^[0-9a-f]{64}$/);
 
-const provenCase = z.strictObject({
-  id: z.string(),
-  column: z.enum(COLUMN_NAMES),
-  title: z.string(),
-  kind: z.string(),
-  event: z.string(),
-  rule: z.array(z.string()),
-  core: z.boolean(),
-  /** False: written down, decides nothing. */
-  required: z.boolean(),
-  /** See `CaseVerdict`. */
-  verdict: z.enum(["holds", "refused", "fails", "unclear"]),
-  observed: z.string(),
-  durationMs: z.number(),
-  because: z.string().optional(),
-  /** What may be rendered in its place where it does not hold. */
-  downgrade: z
-    .strictObject({ to: z.enum(["rewrite-to-deny", "subagents-off"]), proven_by: z.array(z.string()) })
-    .optional(),
-});
-export type ProvenCase = z.infer<typeof provenCase>;
+  const provenCase = z.strictObject({
+    id: z.string(),
+    column: z.enum(COLUMN_NAMES),
+    title: z.string(),
+    kind: z.string(),
+    event: z.string(),
+    rule: z.array(z.string()),
+    core: z.boolean(),
+    /** False: written down, decides nothing. */
+    required: z.boolean(),
+    /** See `CaseVerdict`. */
+    verdict: z.enum(["holds", "refused", "fails", "unclear"]),
+    observed: z.string(),
+    durationMs: z.number(),
+    because: z.string().optional(),
+    /** What may be rendered in its place where it does not hold. */
+    downgrade: z
+      .strictObject({ to: z.enum(["rewrite-to-deny", "subagents-off"]), proven_by: z.array(z.string()) })
+      .optional(),
+  });
 
-export const proofSchema = z.strictObject({
-  format: z.literal(PROOF_FORMAT),
-  provider: z.enum(PROVIDERS as [Provider, ...Provider[]]),
-  /** As the binary itself says. */
-  version: z.string(),
-  binary: z.strictObject({
-    sha256,
-    size: z.number(),
-    /** Programs beside it that run tools. */
-    companions: z.array(z.strictObject({ name: z.string(), sha256 })),
-  }),
-  /** `linux-x64` and the like. */
-  platform: z.string(),
-  profile: z.string(),
-  /** Version of Bridle that ran it: its own shim and broker are part of what was proven. */
-  bridle: z.string(),
-  /** Digest of the matrix's files. */
-  matrix: sha256,
-  /** `core`: what a blocking hook relies on. `all`: the whole matrix. `part`: cases that somebody named; proves nothing. */
-  set: z.enum(["core", "all", "part"]),
-  /** `netns`: in a network namespace with nothing but loopback. `env`: loopback addresses and dead proxies. */
-  network: z.enum(["netns", "env"]),
-  provedAt: z.iso.datetime(),
-  durationMs: z.number(),
-  cases: z.array(provenCase),
-  /** sha256 over everything above: a record that was edited is no proof. */
-  digest: sha256,
+  return z.strictObject({
+    format: z.literal(PROOF_FORMAT),
+    provider: z.enum(PROVIDERS as [Provider, ...Provider[]]),
+    /** As the binary itself says. */
+    version: z.string(),
+    binary: z.strictObject({
+      sha256,
+      size: z.number(),
+      /** Programs beside it that run tools. */
+      companions: z.array(z.strictObject({ name: z.string(), sha256 })),
+    }),
+    /** `linux-x64` and the like. */
+    platform: z.string(),
+    profile: z.string(),
+    /** Version of Bridle that ran it: its own shim and broker are part of what was proven. */
+    bridle: z.string(),
+    /** Digest of the matrix's files. */
+    matrix: sha256,
+    /** `core`: what a blocking hook relies on. `all`: the whole matrix. `part`: cases that somebody named; proves nothing. */
+    set: z.enum(["core", "all", "part"]),
+    /** `netns`: in a network namespace with nothing but loopback. `env`: loopback addresses and dead proxies. */
+    network: z.enum(["netns", "env"]),
+    provedAt: z.iso.datetime(),
+    durationMs: z.number(),
+    cases: z.array(provenCase),
+    /** sha256 over everything above: a record that was edited is no proof. */
+    digest: sha256,
+  });
 });
-export type Proof = z.infer<typeof proofSchema>;
+export type Proof = z.infer<ReturnType<typeof proofSchema>>;
+export type ProvenCase = Proof["cases"][number];
 
 /** What a proof is about. */
 export interface ProofKey {
@@ -87,7 +90,7 @@ export function sealProof(proof: Omit<Proof, "digest">): Proof {
 export function parseProof(text: string): Proof | string {
   const json = parseJsonObject(text);
   if (json === undefined) return "is not one JSON object";
-  const { data: proof, error } = proofSchema.safeParse(json.type === "proof" ? json.proof : json);
+  const { data: proof, error } = proofSchema().safeParse(json.type === "proof" ? json.proof : json);
   if (proof === undefined)
     return `is not a proof: ${error.issues.map(({ path, message }) => `${path.join(".")} ${message}`).join("; ")}`;
   return isIntact(proof) ? proof : "was changed after it was written";

@@ -1,10 +1,11 @@
 // Asks a provider binary for its version, in an environment that holds nothing of the user's, and refuses what is not native:
 // the npm wrapper stays between us and the CLI and outlives signals. A fake of the testkit is taken when the caller named it.
 
+import { execFile } from "node:child_process";
 import { mkdtemp, realpath, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { execa } from "execa";
+import { promisify } from "node:util";
 import { AgentHooksRefused, type RefusalCode } from "../errors.ts";
 import { OWNER_PATTERN, ownerName, removeAbandoned } from "../exec/owner-name.ts";
 import type { Provider } from "../profile/events.ts";
@@ -62,21 +63,7 @@ export async function probeVersion(
     });
   });
   try {
-    const { stdout, stderr, failed } = await execa(binary, ["--version"], {
-      env: {
-        PATH: "/usr/bin:/bin",
-        HOME: home,
-        CODEX_HOME: home,
-        CLAUDE_CONFIG_DIR: home,
-        DISABLE_AUTOUPDATER: "1",
-        DISABLE_TELEMETRY: "1",
-      },
-      extendEnv: false,
-      cwd: home,
-      stdin: "ignore",
-      reject: false,
-      timeout: PROBE_TIMEOUT_MS,
-    });
+    const { stdout, stderr, failed } = await askVersion(binary, home);
     const version = /\d+\.\d+\.\d+[\w.+-]*/.exec(stdout)?.[0];
     if (failed || version === undefined) {
       const said = `${stdout}\n${stderr}`.trim().slice(0, 300);
@@ -96,4 +83,40 @@ export async function probeVersion(
   } finally {
     await rm(home, { recursive: true, force: true });
   }
+}
+
+interface Said {
+  readonly stdout: string;
+  readonly stderr: string;
+  /** It did not end with 0, in time, or could not be started: then stderr says so. */
+  readonly failed: boolean;
+}
+
+async function askVersion(binary: string, home: string): Promise<Said> {
+  const asked = promisify(execFile)(binary, ["--version"], {
+    env: {
+      PATH: "/usr/bin:/bin",
+      HOME: home,
+      CODEX_HOME: home,
+      CLAUDE_CONFIG_DIR: home,
+      DISABLE_AUTOUPDATER: "1",
+      DISABLE_TELEMETRY: "1",
+    },
+    cwd: home,
+    timeout: PROBE_TIMEOUT_MS,
+    killSignal: "SIGKILL",
+  });
+  asked.child.stdin?.on("error", () => {}).end(); // one that reads waits for nothing
+  try {
+    const { stdout, stderr } = await asked;
+    return { stdout: withoutLastBreak(stdout), stderr: withoutLastBreak(stderr), failed: false };
+  } catch (error) {
+    const { stdout = "", stderr = "", message } = error as Error & Partial<Said>;
+    const said = stdout === "" && stderr === "" ? message : stderr;
+    return { stdout: withoutLastBreak(stdout), stderr: withoutLastBreak(said), failed: true };
+  }
+}
+
+function withoutLastBreak(text: string): string {
+  return text.replace(/\r?\n$/, "");
 }

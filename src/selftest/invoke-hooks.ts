@@ -1,10 +1,10 @@
 // The chain of one event on one envelope, outside of any run: what a run's hooks would answer, step by step.
 
+import { refusesRun } from "../compiler/refuses-run.ts";
 import {
   type ListedHook,
   type Loaded,
   type ResolveOptions,
-  refusesRun,
   resolveHooks,
 } from "../compiler/resolve-hooks.ts";
 import type { JsonObject } from "../json.ts";

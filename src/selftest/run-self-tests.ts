@@ -89,11 +89,6 @@ export async function testHooks(loaded: Loaded, options: SelfTestOptions = {}): 
   return reports;
 }
 
-/** All rows passed, and every gate is known to do something. */
-export function isSound({ rows, blocks }: Pick<GuardReport, "rows" | "blocks">): boolean {
-  return rows.every(({ passed }) => passed) && ["denies", "acts", "no_gate"].includes(blocks);
-}
-
 type Place = TryPlace & { readonly provider?: Provider };
 
 async function testGuard(hook: ResolvedHook, place: Place): Promise<GuardReport> {

@@ -1,12 +1,10 @@
 // Many runs: a bounded queue in front of spawnAgent. Decides when a run starts and whether it may, and nothing about how it runs.
 
 import { setImmediate as nextTurn } from "node:timers/promises";
-import PQueue from "p-queue";
 import { AgentHooksRefused, refuseIfAny } from "../errors.ts";
 import type { SpawnOptions } from "../spawn/options.ts";
-import { checkOptionShapes } from "../spawn/options-schema.ts";
 import type { AgentRun } from "../spawn/run.ts";
-import { spawnOwned } from "../spawn/spawn-agent.ts";
+import { refuseShape, spawnOwned } from "../spawn/spawn.ts";
 import { checkCapacity } from "./capacity.ts";
 import { listLive, onStopping, refuseWhenStopping, SupervisorStopping, stopRuns } from "./live-runs.ts";
 import { RunQueue } from "./run-queue.ts";
@@ -55,17 +53,7 @@ export function createSupervisor(options: SupervisorOptions = {}): Supervisor {
   const settings = resolveSupervisorOptions(options);
   const { concurrency, queueLimit, startRate, shutdown, shutdownMs } = settings;
   const owner = {};
-  let waiting = new RunQueue();
-  const queue = new PQueue({
-    concurrency,
-    // p-queue makes its queue itself.
-    queueClass: class extends RunQueue {
-      constructor() {
-        super();
-        waiting = this;
-      }
-    },
-  });
+  const queue = new RunQueue(concurrency);
   const rate = createStartRate(queue, startRate);
   const tickets = new Map<string, (reason: unknown) => void>();
   let lastId = 0;
@@ -81,11 +69,6 @@ export function createSupervisor(options: SupervisorOptions = {}): Supervisor {
   };
   const rejectWaiting = (because: string) => {
     for (const reject of [...tickets.values()]) reject(new SupervisorStopping(because));
-  };
-  /** Lets p-queue see that one has left. */
-  const lookAgain = () => {
-    queue.concurrency = concurrency;
-    rate.noteWaiting();
   };
   const addTicket = (id: string, reject: (reason: unknown) => void) => {
     tickets.set(id, reject);
@@ -131,13 +114,13 @@ export function createSupervisor(options: SupervisorOptions = {}): Supervisor {
   return {
     async run(runOptions, queueOptions = {}) {
       checkQueueOptions(queueOptions);
-      if (typeof runOptions !== "object" || runOptions === null) refuseIfAny(checkOptionShapes(runOptions));
+      if (typeof runOptions !== "object" || runOptions === null) await refuseShape(runOptions);
       checkQueueOptions({ ...(runOptions.signal === undefined ? {} : { signal: runOptions.signal }) });
       const signal = joinSignals(queueOptions.signal, runOptions.signal);
       refuseWhenStopped();
       signal?.throwIfAborted();
-      const isFree = queue.pending < concurrency && waiting.size === 0;
-      if (!isFree && waiting.size >= queueLimit) throw refuseFull(queueLimit);
+      const isFree = queue.pending < concurrency && queue.size === 0;
+      if (!isFree && queue.size >= queueLimit) throw refuseFull(queueLimit);
       const id = String(lastId++);
       return new Promise<AgentRun>((resolve, reject) => {
         const onAbort = () => leave(signal?.reason);
@@ -147,14 +130,14 @@ export function createSupervisor(options: SupervisorOptions = {}): Supervisor {
         };
         const leave = (reason: unknown) => {
           close();
-          waiting.remove(id);
-          lookAgain();
+          queue.remove(id);
+          rate.noteWaiting();
           reject(reason);
         };
         addTicket(id, leave);
         signal?.addEventListener("abort", onAbort, { once: true });
         const { priority = 0 } = queueOptions;
-        void queue.add(
+        queue.add(
           async () => {
             close();
             rate.noteStart();
@@ -182,7 +165,7 @@ export function createSupervisor(options: SupervisorOptions = {}): Supervisor {
     },
     onIdle: () => queue.onIdle(),
     get size() {
-      return waiting.size;
+      return queue.size;
     },
     get pending() {
       return starting;

@@ -3,8 +3,8 @@
 
 import { constants } from "node:os";
 import { inspect } from "node:util";
-import { z } from "zod";
 import { refuseIfAny } from "../errors.ts";
+import { lateSchema } from "../packages.ts";
 import {
   type EnterOptions,
   enterRun,
@@ -47,16 +47,18 @@ export interface StopAllOptions {
   readonly acceptAfter?: boolean;
 }
 
-const stopAllSchema = z
-  .strictObject({
-    reason: z.string(),
-    budgetMs: z
-      .number()
-      .min(0)
-      .max(2 ** 31 - 1),
-    acceptAfter: z.boolean(),
-  })
-  .partial();
+const stopAllSchema = lateSchema((z) =>
+  z
+    .strictObject({
+      reason: z.string(),
+      budgetMs: z
+        .number()
+        .min(0)
+        .max(2 ** 31 - 1),
+      acceptAfter: z.boolean(),
+    })
+    .partial(),
+);
 
 /**
  * Stops every run of this process, also those with `shutdown: "off"`, and refuses new ones. Resolves when each result is delivered: each
@@ -70,7 +72,7 @@ const stopAllSchema = z
  * });
  */
 export async function stopAllRuns(options: StopAllOptions = {}): Promise<void> {
-  const { error } = stopAllSchema.safeParse(options);
+  const { error } = stopAllSchema().safeParse(options);
   refuseIfAny(
     (error?.issues ?? []).map(({ path, message }) => ({
       code: "option_invalid",

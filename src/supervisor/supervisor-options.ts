@@ -1,8 +1,9 @@
 // Everything a program can say about a supervisor and about one of its runs, and the check of it.
 
 import { availableParallelism } from "node:os";
-import { z } from "zod";
+import type { z } from "zod";
 import { type Issue, refuseIfAny } from "../errors.ts";
+import { lateSchema } from "../packages.ts";
 import { SHUTDOWN_MS } from "./live-runs.ts";
 
 export interface SupervisorOptions {
@@ -41,38 +42,41 @@ export const DEFAULT_SUPERVISOR = {
 } as const;
 
 const TIMER_MAX_MS = 2 ** 31 - 1;
-const count = z.int().min(0);
+const optionSchemas = lateSchema((z) => {
+  const count = z.int().min(0);
 
-const supervisorSchema = z
-  .strictObject({
-    concurrency: z.int().min(1),
-    queueLimit: count,
-    startRate: z.strictObject({ starts: z.int().min(1), perMs: z.int().min(1).max(TIMER_MAX_MS) }),
-    descriptorsPerRun: count,
-    memoryPerRunBytes: count,
-    minFreeMemoryBytes: count,
-    shutdown: z.enum(["stop", "off"]),
-    shutdownMs: z.number().min(1).max(TIMER_MAX_MS),
-  })
-  .partial() satisfies z.ZodType<{ [Name in keyof SupervisorOptions]?: unknown }>;
+  const supervisor = z
+    .strictObject({
+      concurrency: z.int().min(1),
+      queueLimit: count,
+      startRate: z.strictObject({ starts: z.int().min(1), perMs: z.int().min(1).max(TIMER_MAX_MS) }),
+      descriptorsPerRun: count,
+      memoryPerRunBytes: count,
+      minFreeMemoryBytes: count,
+      shutdown: z.enum(["stop", "off"]),
+      shutdownMs: z.number().min(1).max(TIMER_MAX_MS),
+    })
+    .partial() satisfies z.ZodType<{ [Name in keyof SupervisorOptions]?: unknown }>;
 
-const queueSchema = z
-  .strictObject({ priority: z.number(), signal: z.instanceof(AbortSignal) })
-  .partial() satisfies z.ZodType<{ [Name in keyof QueueOptions]?: unknown }>;
+  const queue = z
+    .strictObject({ priority: z.number(), signal: z.instanceof(AbortSignal) })
+    .partial() satisfies z.ZodType<{ [Name in keyof QueueOptions]?: unknown }>;
+  return { supervisor, queue };
+});
 
 export type SupervisorSettings = Required<Omit<SupervisorOptions, "startRate">> &
   Pick<SupervisorOptions, "startRate">;
 
 /** @throws AgentHooksRefused `option_invalid` for each option that is unknown or cannot be used. */
 export function resolveSupervisorOptions(options: SupervisorOptions): SupervisorSettings {
-  refuseIfAny(listIssues(supervisorSchema.safeParse(options).error));
+  refuseIfAny(listIssues(optionSchemas().supervisor.safeParse(options).error));
   const given = Object.entries(options).filter(([, value]) => value !== undefined);
   return { concurrency: availableParallelism(), ...DEFAULT_SUPERVISOR, ...Object.fromEntries(given) };
 }
 
 /** @throws AgentHooksRefused `option_invalid` */
 export function checkQueueOptions(options: QueueOptions): void {
-  refuseIfAny(listIssues(queueSchema.safeParse(options).error));
+  refuseIfAny(listIssues(optionSchemas().queue.safeParse(options).error));
 }
 
 function listIssues(error: z.ZodError | undefined): Issue[] {

@@ -99,9 +99,10 @@ test("twenty processes that write at once lose no entry", async () => {
   expect(readdirSync(join(project, ".lionagi"))).toEqual(["settings.yaml"]);
 }, 240_000);
 
-/** The sources may be where only root can go: the modules are loaded first, then the user is changed. */
+/** The sources may be where only root can go: a dry run loads them first, then the user is changed. */
 const AS_ANOTHER = `
 const { importFiles } = await import(process.argv[1]);
+await importFiles({ provider: "claude", paths: ["f.json"] });
 process.setgroups([]);
 process.setegid(65534);
 process.seteuid(65534);

@@ -157,6 +157,15 @@ describe("nothing is left out without a word:", () => {
     await world.put("project", ".lionagi/hooks/imported/x.sh", "");
     expect((await world.load()).files).toEqual([]);
   });
+
+  test("a link to a folder beside the fragments is not followed, also not to itself", async () => {
+    await world.declare("project", stop("a"), ".lionagi/hooks/a.yaml");
+    await mkdir(join(world.root, "elsewhere"));
+    await writeFile(join(world.root, "elsewhere/b.yaml"), "hooks_external: {}\n");
+    await symlink(".", join(world.project, ".lionagi/hooks/loop"));
+    await symlink(join(world.root, "elsewhere"), join(world.project, ".lionagi/hooks/elsewhere"));
+    expect(await commandsOf()).toEqual(["a"]);
+  });
 });
 
 describe("the project", () => {

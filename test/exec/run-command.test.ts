@@ -222,6 +222,9 @@ describe("a guard that cannot be started", () => {
   it("because its arguments are too long is a failure like any other", async () => {
     expect(await run(["/bin/true", "x".repeat(3_000_000)])).toMatchObject(failed(/\/bin\/true/));
   });
+  it("because a word of it holds a NUL is a failure like any other", async () => {
+    expect(await run(["/bin/true", "a\0b"])).toMatchObject(failed(/\/bin\/true: .*null bytes/));
+  });
   it("because its bytes are no program is a failure like any other", async () => {
     const path = await script("bytes", "\x7fELF nothing");
     const { exit } = await run([path]);

@@ -45,6 +45,24 @@ test.each([
   });
 });
 
+test("one that fails is refused with all that it printed, and one that reads meets the end of its input", async () => {
+  const path = await saying("1.2.3 (Claude Code)");
+  const reading =
+    'process.stdin.resume().once("end", () => { console.error("fault"); process.exitCode = 3; });';
+  await writeFile(path, `${await readFile(path, "utf8")}${reading}\n`);
+  await expect(probeVersion("claude", path, { isNamed: true })).rejects.toMatchObject({
+    issues: [{ message: expect.stringMatching(/"1\.2\.3 \(Claude Code\)\\nfault"$/) }],
+  });
+});
+
+test("one that cannot be started is refused with why", async () => {
+  const path = await saying("1.2.3 (Claude Code)");
+  await chmod(path, 0o644);
+  await expect(probeVersion("claude", path, { isNamed: true })).rejects.toMatchObject({
+    issues: [{ code: "provider_unsupported", message: expect.stringContaining("EACCES") }],
+  });
+});
+
 test("the home of a probe is named for its process, goes with it, and one that was left goes too", async () => {
   const names = join(folder, "names");
   const path = await saying("codex-cli 1.0.0");

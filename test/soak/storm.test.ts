@@ -35,7 +35,11 @@ test("an answer that belongs to another call is seen", async () => {
     startBroker({
       ...options,
       answer: (event, raw, call) =>
-        options.answer(event, raw.includes('"n":5,') ? raw.replace('"n":5,', '"n":7,') : raw, call),
+        options.answer(
+          event,
+          String(raw).includes('"n":5,') ? String(raw).replace('"n":5,', '"n":7,') : raw,
+          call,
+        ),
     });
   const seen = await storm(
     { ...LIBRARY, startBroker: astray },
@@ -50,7 +54,7 @@ test("an answer that does not come is seen", async () => {
       ...options,
       deadlineMs: () => 50,
       answer: (event, raw, call) =>
-        raw.includes('"n":4,') ? new Promise(() => {}) : options.answer(event, raw, call),
+        String(raw).includes('"n":4,') ? new Promise(() => {}) : options.answer(event, raw, call),
     });
   const seen = await storm({ ...LIBRARY, startBroker: mute }, { folder, argv: SH, requests: 20, writers: 4 });
   expect(stormViolations(seen, 20)).toEqual([

@@ -122,6 +122,8 @@ describe("a signal", () => {
 
   test("is the program's when the run says so: stopAllRuns stops it, and no listener is added", async () => {
     const program = await run(`
+      const { createRequire } = await import("node:module");
+      createRequire(dist + "/index.js")("proper-lockfile"); // brings listeners of signal-exit, which count as none
       process.on("SIGTERM", async () => {
         await stopAllRuns({ reason: "deploy" });
         process.exit(7);
@@ -259,6 +261,8 @@ describe("an uncaught error", () => {
 describe("listeners", () => {
   test("are there while a run lives and gone after the last one", async () => {
     const program = await run(`
+      const { createRequire } = await import("node:module");
+      createRequire(dist + "/index.js")("proper-lockfile"); // brings listeners of signal-exit, which count as none
       const count = () => ["SIGTERM", "SIGINT", "SIGHUP", "uncaughtException", "removeListener"].map((name) => process.listenerCount(name));
       const before = count();
       const added = () => count().map((now, index) => now - before[index]);
@@ -277,6 +281,17 @@ describe("listeners", () => {
 });
 
 describe("stopAllRuns", () => {
+  test("reaches a first run whose code is still being loaded", async () => {
+    const program = await run(`
+      const starting = spawnAgent(await optionsOf("quick"));
+      await stopAllRuns({ reason: "early", acceptAfter: true });
+      say({ first: await refusalOf(starting), next: await refusalOf(start("quick")) });
+    `);
+    expect(await program.ended()).toBe(0);
+    expect(program.said).toContainEqual({ first: "supervisor_stopping", next: "started" });
+    await expectNothingLeft();
+  });
+
   test("with a budget of 0 kills, and takes new runs again only when told to", async () => {
     const program = await run(`
       const stubborn = await start("stubborn", { shutdown: "off", ${ENDLESS} });

@@ -82,7 +82,7 @@ describe("the code of the fakes", () => {
     expect(fakes.length).toBeGreaterThan(20);
     const foreign = fakes
       .flatMap(importsOf)
-      .filter((path) => !/^(?:node:.+|zod|smol-toml|.+\.mjs)$/.test(path));
+      .filter((path) => !/^(?:node:.+|zod|toml-eslint-parser|.+\.mjs)$/.test(path));
     expect(foreign).toEqual([]);
   });
 

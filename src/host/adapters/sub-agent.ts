@@ -36,7 +36,7 @@ export function subAgentTool(host: HookHost, options: SubAgentOptions): HostTool
     kind: "agent",
     input,
     async run({ prompt }: z.infer<typeof input>, { sessionId, cwd, signal }): Promise<SubAgentResult> {
-      const { spawnAgent } = await import("../../spawn/spawn-agent.ts");
+      const { spawnAgent } = await import("../../spawn/spawn.ts");
       const agentId = randomUUID();
       const context = { sessionId, agentId, agentType, signal };
       const started = await host.runSubagentStart({ agent_type: agentType }, context);

@@ -8,7 +8,7 @@ import { AgentHooksRefused } from "../../errors.ts";
 import type { JsonObject } from "../../json.ts";
 import type { SpawnOptions } from "../../spawn/options.ts";
 import type { RunResult } from "../../spawn/result.ts";
-import { spawnAgent } from "../../spawn/spawn-agent.ts";
+import { spawnAgent } from "../../spawn/spawn.ts";
 import type { ModelServer } from "../loopback-server.ts";
 import { loopbackProvider } from "../provider-env.ts";
 import type { Observation } from "./observation.ts";

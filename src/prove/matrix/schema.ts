@@ -3,12 +3,9 @@
 
 import { z } from "zod";
 import { EVENT_NAMES } from "../../profile/events.ts";
+import { CALLBACK_COLUMN, COLUMN_NAMES, type ColumnName } from "./columns.ts";
 
-/** One CLI in one of its ways to call tools, or to ask its hooks. */
-export const COLUMN_NAMES = ["claude", "claude-callbacks", "codex", "codex-code-mode"] as const;
-/** claude that asks over its own pipes. Every case that claude has through Bridle is played there too. */
-export const CALLBACK_COLUMN = "claude-callbacks";
-export type ColumnName = (typeof COLUMN_NAMES)[number];
+export { CALLBACK_COLUMN, COLUMN_NAMES, type ColumnName };
 
 const text = z.string();
 const texts = z.array(text);

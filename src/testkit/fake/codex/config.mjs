@@ -3,7 +3,7 @@
 // computed here once more and not taken from the renderer, so that a fake does not agree with a wrong one.
 
 import { createHash } from "node:crypto";
-import { parse } from "smol-toml";
+import { getStaticTOMLValue, parseTOML } from "toml-eslint-parser";
 
 /** @typedef {{ event: string, matcher: string | undefined, command: string, timeout: number, key: string, hash: string, trust: string, isEnabled: boolean }} Hook */
 
@@ -53,7 +53,7 @@ export function readConfig(overrides) {
 /** @param {string} text */
 function readValue(text) {
   try {
-    return parse(`value = ${text}`).value;
+    return getStaticTOMLValue(parseTOML(`value = ${text}`)).value;
   } catch {
     return text;
   }

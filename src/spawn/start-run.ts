@@ -1,9 +1,8 @@
-// spawnAgent: checks, agent_prompt, run directory, preflight, prompt, supervision, agent_exit. In this order, each step once.
+// How a run starts: checks, agent_prompt, run directory, preflight, prompt, supervision, agent_exit. In this order, each step once.
 
 import { randomUUID } from "node:crypto";
 import type { HookPlan } from "../compiler/plan.ts";
-import { planOf } from "../compiler/token.ts";
-import { AgentHooksRefused, type Issue, refuseIfAny } from "../errors.ts";
+import { AgentHooksRefused, type Issue } from "../errors.ts";
 import { createLedger, type Ledger } from "../journal/ledger.ts";
 import { reach } from "../journal/steps.ts";
 import { capabilityOf } from "../profile/events.ts";
@@ -11,13 +10,7 @@ import { stateDirectory } from "../receipts/writer.ts";
 import type { Redactor } from "../redaction/redactor.ts";
 import type { PreflightReport } from "../render/provider.ts";
 import { adapterFor } from "../render/registry.ts";
-import {
-  describeAbort,
-  type LiveRun as Entered,
-  SHUTDOWN_MS,
-  SupervisorStopping,
-} from "../supervisor/live-runs.ts";
-import { enterProcess } from "../supervisor/shutdown.ts";
+import { describeAbort, type LiveRun as Entered, SupervisorStopping } from "../supervisor/live-runs.ts";
 import { passStartGate } from "../supervisor/start-gate.ts";
 import { claimWorkspace, type WorkspaceClaim } from "../supervisor/workspace.ts";
 import { type Started, type StartHandlers, startAttested } from "./attest.ts";
@@ -32,7 +25,6 @@ import { createLife, type Life } from "./life.ts";
 import { admitReceipts, noteLayout } from "./note-run.ts";
 import { openBroker } from "./open-guard-paths.ts";
 import type { SpawnOptions } from "./options.ts";
-import { checkOptionShapes } from "./options-schema.ts";
 import { precheckRun } from "./precheck.ts";
 import { type AgentRun, createRun } from "./run.ts";
 import { createScope, type RunScope } from "./run-scope.ts";
@@ -45,47 +37,8 @@ import { watchWorkingDirectory } from "./watch-cwd.ts";
 import { watchPrompt } from "./watch-prompt.ts";
 import { watchTools } from "./watch-tools.ts";
 
-/**
- * Starts one agent under the hooks of a token. Resolves when the provider has shown that exactly those hooks are live and the
- * prompt was handed over.
- *
- * @throws AgentHooksRefused
- * - before any process and without a trace: `token_forged`, `option_invalid`, `deadline_invalid`, `argument_conflict`,
- *   `provider_changed`, `command_changed`, `placeholder_unset`, `platform_unsupported`, `workspace_busy`, `prompt_denied`;
- * - after `agent_prompt` passed, with `agent_exit` fired (outcome `refused`) and everything removed: `receipts_unwritable`,
- *   `run_dir_unsafe`, `run_dir_unavailable`, `run_home_unsafe`, `resume_mismatch`, `config_home_busy`, `provider_changed`,
- *   `provider_policy`, `attestation_failed`,
- *   `provider_unsupported`;
- * - at either time `supervisor_stopping`; outcome `interrupted` when `agent_exit` fires.
- * @example
- * const run = await spawnAgent({ hooks, prompt: "Fix the failing test", cwd: "/srv/project" });
- * for await (const event of run) if (event.type === "message") console.log(event.text);
- * const { outcome, reason } = await run.result;
- */
-export function spawnAgent(options: SpawnOptions): Promise<AgentRun> {
-  return spawnOwned(undefined, options);
-}
-
-/** As `spawnAgent`, for a supervisor that can tell its runs from others. */
-export async function spawnOwned(owner: object | undefined, options: SpawnOptions): Promise<AgentRun> {
-  if (typeof options !== "object" || options === null) refuseIfAny(checkOptionShapes(options));
-  const entered = enterProcess({
-    signal: options.signal,
-    owner,
-    stopsWithProcess: options.shutdown !== "off",
-    shutdownMs: options.deadlines?.shutdownMs ?? SHUTDOWN_MS,
-  });
-  try {
-    const run = await startRun(planOf(options.hooks), entered, options);
-    void run.result.then(entered.leave, entered.leave);
-    return run;
-  } catch (error) {
-    entered.leave();
-    throw error;
-  }
-}
-
-async function startRun(plan: HookPlan, entered: Entered, given: SpawnOptions): Promise<AgentRun> {
+/** From the checks to the handed over prompt. `entered` is left by who entered it. */
+export async function startRun(plan: HookPlan, entered: Entered, given: SpawnOptions): Promise<AgentRun> {
   const adapter = adapterFor(plan.provider);
   const runOptions = await precheckRun(plan, adapter, given);
   const options = { ...given, signal: entered.signal };
