@@ -1,7 +1,7 @@
 // Secrets out of everything that is written or shown. Receipts, logs, errors, events' diagnostics go through a Redactor; what the
 // agent itself says to its caller (messages, tool output) is data and is not touched.
 
-import { isJsonObject, type Json } from "../json.ts";
+import { isJsonObject, type Json, setOwn } from "../json.ts";
 import { isSecretName, REDACTED, SECRET_OPTION, SECRET_PATTERNS } from "./patterns.ts";
 
 /** Values shorter than this are not treated as secrets: replacing `1` or `yes` everywhere would only destroy the text. */
@@ -36,10 +36,28 @@ export function createRedactor({ env = {}, values = [] }: RedactorSources = {}):
     for (const { pattern, replacement } of SECRET_PATTERNS) output = output.replace(pattern, replacement);
     return output;
   };
-  const json = <T>(input: T): T => redactJson(input as Json, text) as T;
+  /** Receipts say the same words again and again: names of fields, events, tools and hooks. */
+  const short = remember(text);
+  const json = <T>(input: T): T => redactJson(input as Json, short) as T;
   const argv = (words: readonly string[]): string[] =>
     words.map((word, index) => (SECRET_OPTION.test(words[index - 1] ?? "") ? REDACTED : text(word)));
   return { text, json, argv, stream: () => createStream(text, shapes, longest) };
+}
+
+/** Longest text that is remembered, and how many are. */
+const REMEMBERED_LENGTH = 64;
+const REMEMBERED_TEXTS = 128;
+
+function remember(text: (input: string) => string): (input: string) => string {
+  const known = new Map<string, string>();
+  return (input) => {
+    if (input.length > REMEMBERED_LENGTH) return text(input);
+    const found = known.get(input);
+    if (found !== undefined) return found;
+    const output = text(input);
+    if (known.size < REMEMBERED_TEXTS) known.set(input, output);
+    return output;
+  };
 }
 
 /** Every form in which a secret is looked for, the longest first. */
@@ -76,13 +94,11 @@ function redactJson(value: Json | undefined, text: (input: string) => string): J
   if (!isJsonObject(value)) return value;
   const result: { [key: string]: Json } = {};
   for (const [key, inner] of Object.entries(value)) {
-    const isSecret = isSecretName(key) && typeof inner === "string";
-    Object.defineProperty(result, text(key), {
-      value: isSecret ? REDACTED : redactJson(inner, text),
-      enumerable: true,
-      configurable: true,
-      writable: true,
-    });
+    const isSecret = typeof inner === "string" && isSecretName(key);
+    const name = text(key);
+    const value = isSecret ? REDACTED : (redactJson(inner, text) as Json);
+    if (name === "__proto__") setOwn(result, name, value);
+    else result[name] = value;
   }
   return result;
 }
