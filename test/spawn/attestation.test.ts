@@ -24,7 +24,7 @@ describe("what is known about an event", () => {
 
   it("lists every rendered event, also one that never fired, preflighted only once that was shown", () => {
     const seen = attest();
-    const row = { rendered: true, fired: 0, answered: 0, late: 0, never: 0 };
+    const row = { rendered: true, transport: "shim", fired: 0, answered: 0, late: 0, never: 0 };
     expect(seen.report().events).toEqual([
       { event: "SessionStart", ...row, preflighted: false },
       { event: "PreToolUse", ...row, preflighted: false },
@@ -32,6 +32,18 @@ describe("what is known about an event", () => {
     ]);
     seen.preflighted([]);
     expect(seen.report().events.every(({ preflighted }) => preflighted)).toBe(true);
+  });
+
+  it("says how each event is asked, and misses callbacks until one has come", () => {
+    const seen = createAttestation({
+      events: ["SessionStart", "PreToolUse"],
+      transports: { SessionStart: "shim", PreToolUse: "callback" },
+    });
+    expect(seen.report().events.map(({ transport }) => transport)).toEqual(["shim", "callback"]);
+    expect(seen.isCallbackMissing).toBe(true);
+    seen.callbackCame();
+    expect(seen.isCallbackMissing).toBe(false);
+    expect(attest().isCallbackMissing).toBe(false);
   });
 
   it("is frozen all the way down", () => {

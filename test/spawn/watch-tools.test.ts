@@ -9,8 +9,10 @@ function watched({
   events = ["PreToolUse"],
   change,
   isCanaryMissing = false,
+  isCallbackMissing = false,
 }: {
   isCanaryMissing?: boolean;
+  isCallbackMissing?: boolean;
   ids?: string[];
   working?: number;
   events?: string[];
@@ -20,7 +22,7 @@ function watched({
   const listener = watchTools({
     plan: { events } as unknown as HookPlan,
     ledger: { isAdmitted: (id) => ids.includes(id), working, end: () => {} },
-    attestation: { isCanaryMissing, isCallbackMissing: false },
+    attestation: { isCanaryMissing, isCallbackMissing },
     receipts: { write: () => {} },
     runDirectory: { changedQuickly: () => (change === undefined ? [] : [change]) },
     end: (cause) => causes.push(cause.kind === "unenforced" ? cause.reason : cause.kind),
@@ -74,6 +76,14 @@ describe("a tool that ran past its guard ends the run", () => {
     const { listener, causes } = watched({ isCanaryMissing: true, ids: ["a"], working: 1 });
     listener(event);
     expect(causes).toEqual([`canary: ${event.type} before the SessionStart hook reached the broker`]);
+  });
+
+  it("when it calls a tool before any callback came, and not when it only speaks", () => {
+    const { listener, causes } = watched({ isCallbackMissing: true });
+    listener({ type: "message", role: "assistant", text: "compacted" });
+    expect(causes).toEqual([]);
+    listener({ type: "tool_call", id: "t", name: "Bash", input: {} });
+    expect(causes).toEqual(["canary: tool_call before any callback came over the agent's own pipes"]);
   });
 
   it("not when it only names its session before that", () => {
