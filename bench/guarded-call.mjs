@@ -112,7 +112,7 @@ async function measure(provider, { folder, binary, command, handler, transport =
   return (asked.at(-1).at - asked.at(-1 - CALLS).at) / CALLS;
 }
 
-async function benchProvider(provider, { rounds }) {
+export async function benchProvider(provider, { rounds }) {
   const modules = join(import.meta.dirname, "..", "conformance", "node_modules");
   const binary = await findInPackages(provider, modules);
   if (binary === undefined) throw new Error(`no ${provider}: run npm ci --prefix conformance`);

@@ -8,10 +8,10 @@ import { kill } from "./stop.ts";
 
 type LineListener = (line: string) => void;
 
+/** Shown every line that is read: what an agent answers on its control channel always is. */
 export interface LineHub {
   emit(line: string): void;
   listen(listener: LineListener): () => void;
-  readonly isListenedTo: boolean;
 }
 
 export function createLineHub(): LineHub {
@@ -23,9 +23,6 @@ export function createLineHub(): LineHub {
     listen(listener) {
       listeners.add(listener);
       return () => listeners.delete(listener);
-    },
-    get isListenedTo() {
-      return listeners.size > 0;
     },
   };
 }

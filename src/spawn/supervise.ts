@@ -91,13 +91,7 @@ export function superviseChild(options: SuperviseOptions): StreamSummary {
 
   const framer = createLineFramer(
     {
-      // A preflight that listens is shown every line.
-      ...(skips === undefined
-        ? {}
-        : {
-            skips: (bytes: Buffer, start: number, end: number) =>
-              !lines.isListenedTo && skips(bytes, start, end),
-          }),
+      ...(skips === undefined ? {} : { skips }),
       onLine: (line) => {
         lines.emit(line);
         for (const event of parser.push(line)) take(event);

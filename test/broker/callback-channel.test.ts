@@ -156,13 +156,14 @@ test("an answer that the agent was gone for is late", async () => {
   expect(told).toEqual([]);
 });
 
-test("closing stops every pending gate and lets others go", async () => {
-  const { channel, sent } = open(() => new Promise(() => {}));
+test("closing stops every pending gate and lets others go, and so for what is asked afterwards", async () => {
+  const { channel, sent, faults, settled } = open(() => new Promise(() => {}));
   channel.take(asks("a"));
   channel.take(asks("b", "Stop"));
   await channel.close();
   channel.take(asks("c"));
-  await channel.close();
+  await settled();
+  expect(faults).toEqual([]);
   expect(channel.pending).toBe(0);
   expect(sent.map(({ request_id: id, subtype }) => [id, subtype])).toEqual([
     ["a", "error"],

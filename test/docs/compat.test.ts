@@ -4,7 +4,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, it } from "vitest";
-import { parseProof, VERSION } from "../../src/index.ts";
+import { parseProof, provenCallbacks, VERSION } from "../../src/index.ts";
 import { renderCompat } from "../../src/prove/compat.ts";
 import { columnsOf, loadMatrix } from "../../src/prove/matrix/load.ts";
 import type { Proof } from "../../src/prove/proof.ts";
@@ -38,6 +38,14 @@ it("the pinned versions hold what is required; the older claude is refused where
   expect(broken("2.1.332")).toEqual([]);
   expect(broken("0.171.0")).toEqual([]);
   const older = broken("2.1.197") ?? [];
-  expect(older.filter(({ id, verdict }) => verdict !== "refused" && !id.startsWith("handler-"))).toEqual([]);
+  const isRendered = (id: string) => id.startsWith("handler-") || id.startsWith("callback-");
+  expect(older.filter(({ id, verdict }) => verdict !== "refused" && !isRendered(id))).toEqual([]);
   expect(older.map(({ id }) => id)).toContain("handler-killed");
+  expect(proofs.map((proof) => [proof.version, provenCallbacks(proof)])).toEqual(
+    expect.arrayContaining([
+      ["0.171.0", []],
+      ["2.1.197", []],
+      ["2.1.332", expect.arrayContaining(["PreToolUse", "PostToolUse", "PermissionRequest", "Stop"])],
+    ]),
+  );
 });
