@@ -40,7 +40,7 @@ export interface CompileOptions {
   /** PATH for the provider's lookup and for hooks, fixed here. Default: the process's own; relative folders are left out. */
   path?: string;
   /**
-   * What to do when a declaration blocks and the binary has no proof. `auto`: prove it first, offline, in about half a minute, once a
+   * What to do when a declaration blocks and the binary has no proof. `auto`: prove it first, offline, in about a minute, once a
    * binary. `require`: refuse (`provider_unproven`). `off`: go on without one; receipt and result say so. Default `auto`.
    */
   prove?: "auto" | "require" | "off";

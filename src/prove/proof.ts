@@ -5,6 +5,7 @@ import type { z } from "zod";
 import { parseJsonObject } from "../json.ts";
 import { lateSchema } from "../packages.ts";
 import { type EventName, isEventName, PROVIDERS, type Provider } from "../profile/events.ts";
+import { CALLBACK_EVENTS } from "../render/claude/callback-events.ts";
 import { CALLBACK_COLUMN, COLUMN_NAMES } from "./matrix/columns.ts";
 
 export const PROOF_FORMAT = 1;
@@ -167,5 +168,6 @@ export function provenCallbacks({ cases }: Pick<Proof, "cases">): EventName[] {
   const broken = ours.filter(({ verdict }) => verdict !== "holds").map(({ event }) => event);
   if (broken.includes("any")) return [];
   const shown = [...new Set(ours.map(({ event }) => event))].filter((event) => isEventName(event));
-  return shown.filter((event) => !broken.includes(event));
+  // Every event is played in that column; those that are none go through the shim there too.
+  return shown.filter((event) => CALLBACK_EVENTS.includes(event) && !broken.includes(event));
 }

@@ -17,7 +17,7 @@ export interface ProveOptions {
   readonly provider: Provider;
   /** The provider's binary. @default the provider's name on PATH; behind an npm wrapper the native one */
   readonly binary?: string;
-  /** `core`: what a blocking hook relies on, in about half a minute. `all`: the whole matrix, some minutes. @default "core" */
+  /** `core`: what a blocking hook relies on, in about a minute. `all`: the whole matrix, some minutes. @default "core" */
   readonly set?: "core" | "all";
   /** Only these case ids; such a proof is not kept. */
   readonly only?: readonly string[];

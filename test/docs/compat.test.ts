@@ -8,6 +8,7 @@ import { parseProof, provenCallbacks, VERSION } from "../../src/index.ts";
 import { renderCompat } from "../../src/prove/compat.ts";
 import { columnsOf, loadMatrix } from "../../src/prove/matrix/load.ts";
 import type { Proof } from "../../src/prove/proof.ts";
+import { CALLBACK_EVENTS } from "../../src/render/claude/callback-events.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 const names = readdirSync(join(root, "proofs"));
@@ -45,7 +46,12 @@ it("the pinned versions hold what is required; the older claude is refused where
     expect.arrayContaining([
       ["0.171.0", []],
       ["2.1.197", []],
-      ["2.1.332", expect.arrayContaining(["PreToolUse", "PostToolUse", "PermissionRequest", "Stop"])],
+      [
+        "2.1.332",
+        expect.toSatisfy(
+          (events: string[]) => events.toSorted().join() === [...CALLBACK_EVENTS].sort().join(),
+        ),
+      ],
     ]),
   );
 });

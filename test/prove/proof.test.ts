@@ -44,6 +44,7 @@ describe("callbacks", () => {
       onCallbacks("fires", { event: "Stop" }),
       onCallbacks("not core", { event: "PostToolUse", core: false }),
       onCallbacks("any", { event: "any" }),
+      onCallbacks("played there by the shim", { event: "UserPromptSubmit" }),
       makeCase("shim alone", { column: "claude", event: "SubagentStop" }),
     );
     expect(callbacks).toEqual(["PreToolUse", "Stop"]);

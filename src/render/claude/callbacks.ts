@@ -3,22 +3,9 @@
 
 import type { HookPlan } from "../../compiler/plan.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../json.ts";
-import { capabilityOf, type EventName, isEventName } from "../../profile/events.ts";
+import { capabilityOf, isEventName } from "../../profile/events.ts";
 import type { CallbackMessage, CallbackProtocol, EncodedVerdict } from "../provider.ts";
-
-/**
- * SessionStart and SessionEnd are registered and never asked (C-50). A prompt whose UserPromptSubmit callback is pending when the input
- * ends goes to the model all the same (C-51), so its gate stays with the shim. Events that nobody waits for cost nothing there.
- */
-const EVENTS: readonly EventName[] = [
-  "PreToolUse",
-  "PostToolUse",
-  "PostToolUseFailure",
-  "PermissionRequest",
-  "Stop",
-  "SubagentStart",
-  "SubagentStop",
-];
+import { CALLBACK_EVENTS } from "./callback-events.ts";
 
 const PREFIX = "bridle-";
 const CANARY_ID = `${PREFIX}canary`;
@@ -46,7 +33,7 @@ export function renderCallbacks({ events, transports, deadlines }: HookPlan): Js
 const CANARY_SECONDS = 20;
 
 export const callbacks: CallbackProtocol = {
-  events: EVENTS,
+  events: CALLBACK_EVENTS,
   read({ type, request_id: id, request }) {
     if (typeof id !== "string") return undefined;
     if (type === "control_cancel_request") return { type: "cancelled", requestId: id };
