@@ -14,7 +14,7 @@ import {
 import type { CompiledCommand } from "../../src/compiler/plan.ts";
 import type { Verdict } from "../../src/profile/verdict.ts";
 import { commandOf, guardsOfEachTest, isReaped, untilWritten } from "../exec/persistent/support.ts";
-import { commandEntryOf } from "./chain-support.ts";
+import { chainTerms, commandEntryOf } from "./chain-support.ts";
 
 const at = guardsOfEachTest();
 let session: ChainSession;
@@ -37,16 +37,10 @@ const run = async (
 ): Promise<Verdict> =>
   (
     await runChain({
-      event: "PreToolUse",
+      ...chainTerms(session),
       envelope: commandOf(command),
       entries,
       cwd: at.dir,
-      hookEnv: { PATH: "/usr/bin:/bin", BRIDLE_RUN_ID: "run" },
-      marker: "m",
-      signal: new AbortController().signal,
-      deadlineMs: 20_000,
-      checkFiles: async () => [],
-      session,
       onStep: (step) => steps.push(step),
       ...more,
     })

@@ -7,7 +7,7 @@ import { HookExecutionError } from "../../src/broker/hook-execution-error.ts";
 import type { CompiledCommand, CompiledEntry, CompiledFunction } from "../../src/compiler/plan.ts";
 import { addContext, ask, deny, rewrite } from "../../src/profile/answer.ts";
 import type { Envelope } from "../../src/profile/envelope-types.ts";
-import { fn, SHELL_CALL, terms } from "./chain-support.ts";
+import { chainTerms, fn, SHELL_CALL, terms } from "./chain-support.ts";
 
 let session: ChainSession;
 let steps: ChainStep[];
@@ -36,16 +36,10 @@ const command = (body: string, more: Partial<CompiledCommand> = {}): CompiledCom
 
 const run = (entries: readonly CompiledEntry[], more: Partial<ChainOptions> = {}): Promise<ChainResult> =>
   runChain({
-    event: "PreToolUse",
+    ...chainTerms(session),
     envelope,
     entries,
-    cwd: "/",
     hookEnv: { PATH: "/usr/bin:/bin", BRIDLE_RUN_ID: "r", CLAUDE_PROJECT_DIR: "/project" },
-    marker: "m",
-    signal: new AbortController().signal,
-    deadlineMs: 20_000,
-    checkFiles: async () => [],
-    session,
     onStep: (step) => steps.push(step),
     ...more,
   });

@@ -1,5 +1,7 @@
-// Entries and an envelope for tests of chains.
+// Entries, an envelope and terms for tests of chains.
 
+import type { ChainOptions } from "../../src/broker/chain.ts";
+import type { ChainSession } from "../../src/broker/chain-session.ts";
 import type { CompiledCommand, CompiledFunction } from "../../src/compiler/plan.ts";
 import type { Envelope } from "../../src/profile/envelope-types.ts";
 
@@ -15,6 +17,21 @@ export const SHELL_CALL: Envelope = {
   tool_name: "Bash",
   tool_input: { command: "ls" },
 };
+
+/** What a chain is run with where a test says nothing else. */
+export function chainTerms(session: ChainSession): Omit<ChainOptions, "entries" | "onStep"> {
+  return {
+    event: "PreToolUse",
+    envelope: SHELL_CALL,
+    cwd: "/",
+    hookEnv: { PATH: "/usr/bin:/bin", BRIDLE_RUN_ID: "run" },
+    marker: "m",
+    signal: new AbortController().signal,
+    deadlineMs: 20_000,
+    checkFiles: async () => [],
+    session,
+  };
+}
 
 let made = 0;
 

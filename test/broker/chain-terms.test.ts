@@ -10,7 +10,7 @@ import { type ChainSession, createChainSession, settleBackground } from "../../s
 import { HookExecutionError } from "../../src/broker/hook-execution-error.ts";
 import type { CompiledEntry, CompiledHttp } from "../../src/compiler/plan.ts";
 import type { Verdict } from "../../src/profile/verdict.ts";
-import { fn, SHELL_CALL } from "./chain-support.ts";
+import { chainTerms, fn, SHELL_CALL } from "./chain-support.ts";
 
 let session: ChainSession;
 let steps: ChainStep[];
@@ -25,16 +25,8 @@ const envelope = SHELL_CALL;
 const run = async (entries: readonly CompiledEntry[], more: Partial<ChainOptions> = {}): Promise<Verdict> =>
   (
     await runChain({
-      event: "PreToolUse",
-      envelope,
+      ...chainTerms(session),
       entries,
-      cwd: "/",
-      hookEnv: { PATH: "/usr/bin:/bin" },
-      marker: "m",
-      signal: new AbortController().signal,
-      deadlineMs: 20_000,
-      checkFiles: async () => [],
-      session,
       onStep: (step) => steps.push(step),
       ...more,
     })

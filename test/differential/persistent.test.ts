@@ -7,7 +7,7 @@ import type { CompiledCommand } from "../../src/compiler/plan.ts";
 import { parseJsonObject } from "../../src/json.ts";
 import { findDuplicatedKey } from "../../src/profile/decision-keys.ts";
 import type { Envelope } from "../../src/profile/envelope-types.ts";
-import { commandEntryOf, SHELL_CALL } from "../broker/chain-support.ts";
+import { chainTerms, commandEntryOf, SHELL_CALL } from "../broker/chain-support.ts";
 import { type Behaviour, CORPUS, type Pair } from "./corpus.ts";
 
 const ONE_SHOT = 'printf "%s" "$SAY"; printf "%s" "$SAY_ERR" >&2; exit "$END"';
@@ -53,16 +53,11 @@ async function play(pair: Pair, persistent: boolean) {
   const session = createChainSession();
   const envelope: Envelope = { ...SHELL_CALL, hook_event_name: pair.event, tool_input: pair.input };
   const { verdict, said, steps } = await runChain({
+    ...chainTerms(session),
     event: pair.event,
     envelope,
     entries: pair.hooks.map((behaviour) => entryOf(pair, behaviour, persistent)),
-    cwd: "/",
-    hookEnv: { PATH: "/usr/bin:/bin" },
-    marker: "m",
-    signal: new AbortController().signal,
     deadlineMs: 60_000,
-    checkFiles: async () => [],
-    session,
     onStep: () => {},
   });
   await closeChainSession(session);

@@ -9,7 +9,7 @@ import { type ChainStep, runChain } from "../../src/broker/chain.ts";
 import { type ChainSession, closeChainSession, createChainSession } from "../../src/broker/chain-session.ts";
 import * as limits from "../../src/exec/persistent/limits.ts";
 import { isSound, loadDeclaration, testHooks } from "../../src/index.ts";
-import { commandEntryOf, SHELL_CALL } from "../broker/chain-support.ts";
+import { chainTerms, commandEntryOf, SHELL_CALL } from "../broker/chain-support.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 const read = (path: string) => readFileSync(join(root, path), "utf8");
@@ -39,16 +39,10 @@ describe.each([
     const verdicts = [];
     for (const command of ["ls", "rm x", "ls", "echo \u2028é"]) {
       const { verdict } = await runChain({
-        event: "PreToolUse",
+        ...chainTerms(session),
         envelope: { ...SHELL_CALL, tool_kind: "shell", tool_command: command, tool_input: { command } },
         entries: [entry],
         cwd: root,
-        hookEnv: { PATH: "/usr/bin:/bin" },
-        marker: "m",
-        signal: new AbortController().signal,
-        deadlineMs: 20_000,
-        checkFiles: async () => [],
-        session,
         onStep: (step) => steps.push(step),
       });
       verdicts.push(verdict);
