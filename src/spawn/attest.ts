@@ -27,8 +27,10 @@ export interface StartHandlers {
   /** What the started child does becomes its events. */
   readonly life: Life;
   readonly onEvent: Parameters<typeof superviseChild>[0]["onEvent"];
-  /** Awaited before the first output is read. */
-  readonly onStarted: (child: ProviderChild) => Promise<void>;
+  /** The process is there. Awaited before the first output is read. */
+  readonly onSpawned: (started: Pick<ProviderChild, "pid" | "groupId">) => Promise<void>;
+  /** Before the first output. */
+  readonly onStarted: (child: ProviderChild) => void;
   /** Before the first output. */
   readonly onCallbacks: (callbacks: CallbackChannel | undefined) => void;
   /** From the first output on. */
@@ -39,7 +41,7 @@ export interface StartHandlers {
 export async function startAttested(
   scope: RunScope,
   layout: RunLayout,
-  { life, onEvent, onStarted, onCallbacks, onSupervised }: StartHandlers,
+  { life, onEvent, onSpawned, onStarted, onCallbacks, onSupervised }: StartHandlers,
 ): Promise<Started> {
   const { plan, adapter, deadlines, receipts, redactor, options, ender, runId, attestation, warnings } =
     scope;
@@ -75,12 +77,15 @@ export async function startAttested(
 
   const ownReport =
     rendered.preflightArgv === undefined ? undefined : await attest(channelOfOwnProcess(start, signal));
-  if (plan.provider === "codex") await refuseDotEnv(context.providerHome);
-  refuseIfAny(await checkBytes(plan));
-  const altered = [
-    ...(await verifyRunDirectory(runDirectory)),
-    ...(await findAlteredFiles(runDirectory, rendered)),
-  ];
+  // Side by side, and nothing between them and the start but its turn.
+  const [changedBytes, ...changes] = await Promise.all([
+    checkBytes(plan),
+    verifyRunDirectory(runDirectory),
+    findAlteredFiles(runDirectory, rendered),
+    plan.provider === "codex" ? refuseDotEnv(context.providerHome) : undefined,
+  ]);
+  refuseIfAny(changedBytes);
+  const altered = changes.flatMap((it) => it ?? []);
   if (altered.length > 0)
     refuseIfAny([
       {
@@ -91,9 +96,20 @@ export async function startAttested(
       },
     ]);
 
-  const child = await startChild({ ...start, argv: rendered.argv, recipe: scope.recipe });
+  // The namespace comes while the process is written down.
+  let written = Promise.resolve();
+  const child = await startChild({
+    ...start,
+    argv: rendered.argv,
+    recipe: scope.recipe,
+    onSpawned: (started) => {
+      written = onSpawned(started);
+      written.catch(() => {}); // awaited below; no child, no need of it
+    },
+  });
+  onStarted(child);
   try {
-    await onStarted(child);
+    await written;
   } catch (error) {
     await endTree(child, runId); // not supervised yet: nobody else would end it
     throw error;

@@ -1,9 +1,10 @@
 // The provider's home for one run: always a fresh codex home, and claude's own only by option. Lends the login and nothing else.
 
-import { lstat, mkdir, readdir, symlink } from "node:fs/promises";
+import { mkdir, readdir, symlink } from "node:fs/promises";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { AgentHooksRefused } from "../errors.ts";
+import { isNamed } from "../look.ts";
 import type { Provider } from "../profile/events.ts";
 
 export interface ProviderHome {
@@ -35,7 +36,7 @@ export async function prepareProviderHome({
   if (provider === "codex" && configHome === "user") {
     const auth = join(userCodexHome(env), "auth.json");
     const link = join(path, "auth.json");
-    if ((await exists(auth)) && !(await exists(link))) await symlink(auth, link);
+    if (isNamed(auth) && !isNamed(link)) await symlink(auth, link);
   }
   await refuseDotEnv(path);
   return { path };
@@ -54,11 +55,4 @@ export async function refuseDotEnv(home: string): Promise<void> {
       hint: "remove it; pass variables with env or passEnv",
     },
   ]);
-}
-
-function exists(path: string): Promise<boolean> {
-  return lstat(path).then(
-    () => true,
-    () => false,
-  );
 }

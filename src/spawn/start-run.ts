@@ -28,7 +28,7 @@ import type { SpawnOptions } from "./options.ts";
 import { precheckRun } from "./precheck.ts";
 import { type AgentRun, createRun } from "./run.ts";
 import { createScope, type RunScope } from "./run-scope.ts";
-import { type RunLayout, setUpRun } from "./set-up.ts";
+import { lookAround, type RunLayout, setUpRun } from "./set-up.ts";
 import type { Settlement, StopCause } from "./settle.ts";
 import { startSessionWatch } from "./start-session-watch.ts";
 import { killChild } from "./stop.ts";
@@ -86,9 +86,12 @@ export async function startRun(plan: HookPlan, entered: Entered, given: SpawnOpt
   scope.ender.end = (cause) =>
     life.send({ type: "end", cause: nameUnderWay(cause, scope.runtime.ledger.underWay()) });
   try {
+    // What only looks is done while the record of the run gets to the disk; what makes something waits for it.
+    const setUp = { ...scope, marker: runId };
+    const around = lookAround(setUp);
     await ledger.admit();
     await admitReceipts(scope, prompt);
-    const layout = await setUpRun({ ...scope, marker: runId });
+    const layout = await setUpRun(setUp, around);
     parts.layout = layout;
     scope.made.runDirectory = layout.runDirectory.path;
     await ledger.prepare(layout);
@@ -125,12 +128,12 @@ export async function startRun(plan: HookPlan, entered: Entered, given: SpawnOpt
         watch(event);
         queue.push(event.type === "unparsed" ? { ...event, text: scope.redactor.text(event.text) } : event);
       },
+      onSpawned: ledger.start,
       onStarted: (spawned) => {
         child = spawned;
         entered.onKill(() =>
           life.state.phase === "starting" ? killChild(spawned) : life.send({ type: "kill" }),
         );
-        return ledger.start(spawned);
       },
       onCallbacks: (callbacks) => {
         parts.callbacks = callbacks;

@@ -1,7 +1,7 @@
 // What a file was when it was checked, and whether it still is. Cheap fields first; bytes are read again when any of them differs.
 
 import { createHash } from "node:crypto";
-import { createReadStream } from "node:fs";
+import { createReadStream, statSync } from "node:fs";
 import { realpath, stat } from "node:fs/promises";
 import { pipeline } from "node:stream/promises";
 import type { FileIdentity } from "../compiler/plan.ts";
@@ -27,7 +27,7 @@ export async function identifyFile(path: string): Promise<FileIdentity> {
 /** Says how a file differs from its recorded identity, or undefined when its bytes are the same. Never throws. */
 export async function describeDifference(identity: FileIdentity): Promise<string | undefined> {
   try {
-    const now = await stat(identity.path);
+    const now = statSync(identity.path);
     if (!now.isFile()) return `${identity.path} is no longer a regular file`;
     const isSame =
       now.dev === identity.dev &&
