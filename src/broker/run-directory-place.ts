@@ -1,7 +1,7 @@
 // Where a run directory may lie. An agent writes to its cwd, to /tmp and to added directories while hooks run
 // unsandboxed, so the directory must be outside of all of them (docs/THREATS.md).
 
-import { lstatSync, realpathSync } from "node:fs";
+import { lstatSync, realpathSync, type Stats } from "node:fs";
 import { homedir, tmpdir } from "node:os";
 import { dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
 import { AgentHooksRefused } from "../errors.ts";
@@ -102,13 +102,14 @@ function checkParent(parent: string): void {
     throw refuseRunDirectory(`${parent} goes through a symlink`, "pass the real path");
 }
 
-export function checkOwnDirectory(dir: string): void {
+/** What it is, when it is ours and nobody else may write to it. Throws `run_dir_unsafe`. */
+export function checkOwnDirectory(dir: string): Stats {
   const stats = lstatSync(dir);
   const problems = [
     stats.isSymbolicLink() ? "is a symlink" : stats.isDirectory() ? "" : "is no directory",
     stats.uid === process.getuid?.() ? "" : `belongs to uid ${stats.uid}`,
     (stats.mode & 0o022) === 0 ? "" : `may be written by others (mode ${(stats.mode & 0o777).toString(8)})`,
   ].filter((problem) => problem !== "");
-  if (problems.length === 0) return;
+  if (problems.length === 0) return stats;
   throw refuseRunDirectory(`${dir} ${problems.join(" and ")}`, "chmod 700 it, or pass another parent");
 }

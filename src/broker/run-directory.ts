@@ -108,7 +108,8 @@ export async function createRunDirectory(
       );
     });
     try {
-      checkOwnDirectory(path);
+      const { mode } = checkOwnDirectory(path);
+      if ((mode & 0o777) !== 0o700) await chmod(path, 0o700); // a umask took bits away
       const write: WriteFile = (relativePath, content, mode = 0o600) =>
         orUnavailable(join(path, relativePath), HINT, () => writeInside(path, relativePath, content, mode));
       await fill(path, write, fillBeside);
@@ -144,7 +145,6 @@ async function fill(
   write: WriteFile,
   fillBeside: (write: WriteFile) => Promise<unknown>,
 ): Promise<void> {
-  await chmod(path, 0o700); // a umask may have taken bits away
   const { requests, replies, envelopes, bodies, shimDir, shim } = SHIM_LAYOUT;
   const makeFolder = (name: string) => mkdir(join(path, name), { mode: 0o700 });
   const fifos = [join(path, requests), ...SLOTS.map((slot) => join(path, replies, slot))];

@@ -8,7 +8,8 @@ let isTaken = false;
 export function takeStartTurn(): Promise<void> {
   if (isTaken) return new Promise((resolve) => waiting.push(resolve));
   isTaken = true;
-  setImmediate(passTurn);
+  // Twice: the first may still be in this turn of the loop, at its end.
+  setImmediate(() => setImmediate(passTurn));
   return Promise.resolve();
 }
 

@@ -51,7 +51,8 @@ export async function createJournal(
   const problem = describeUntrusted(await lookAtFolder(folder), "directory");
   if (problem !== undefined) throw new Error(`${folder} ${problem}`);
   const unfinished = join(folder, `${runId}.${ownerName()}.new`);
-  const directory = await open(folder, constants.O_RDONLY);
+  const directory = open(folder, constants.O_RDONLY);
+  directory.catch(() => {}); // not unhandled: it is awaited when there is a name to be synced
   let file: FileHandle | undefined;
   try {
     file = await open(unfinished, "ax", 0o600);
@@ -60,14 +61,14 @@ export async function createJournal(
     reach("journal_written", runId);
     await nameJournal(unfinished, journalPath(stateDir, runId));
     // What may be left behind, should the machine stop now, is the other name of the same file: recovery removes it.
-    await settleAll([directory.sync(), rm(unfinished, { force: true })]);
+    await settleAll([directory.then((it) => it.sync()), rm(unfinished, { force: true })]);
     return toOpenJournal(file);
   } catch (error) {
     await rm(unfinished, { force: true });
     await file?.close();
     throw error;
   } finally {
-    await directory.close();
+    await directory.then((it) => it.close()).catch(() => {}); // nothing was written through it
   }
 }
 

@@ -3,6 +3,8 @@
 import type { CallbackChannel } from "../broker/callback-channel.ts";
 import { verifyRunDirectory } from "../broker/run-directory-identity.ts";
 import { refuseIfAny } from "../errors.ts";
+import { withStartPlace } from "../exec/start-limit.ts";
+import { takeStartTurn } from "../exec/start-turn.ts";
 import { CANARY_EVENT } from "../profile/events.ts";
 import type { PreflightReport } from "../render/provider.ts";
 import { type ProviderChild, startChild } from "./child.ts";
@@ -45,7 +47,7 @@ export async function startAttested(
 ): Promise<Started> {
   const { plan, adapter, deadlines, receipts, redactor, options, ender, runId, attestation, warnings } =
     scope;
-  const { rendered, context, environment, runDirectory } = layout;
+  const { rendered, context, environment } = layout;
   const start = { program: plan.binary.identity.path, env: environment.env, cwd: context.options.cwd };
   const timeout = AbortSignal.timeout(deadlines.attestMs);
   const signal = options.signal === undefined ? timeout : AbortSignal.any([timeout, options.signal]);
@@ -77,43 +79,8 @@ export async function startAttested(
 
   const ownReport =
     rendered.preflightArgv === undefined ? undefined : await attest(channelOfOwnProcess(start, signal));
-  // Side by side, and nothing between them and the start but its turn.
-  const [changedBytes, ...changes] = await Promise.all([
-    checkBytes(plan),
-    verifyRunDirectory(runDirectory),
-    findAlteredFiles(runDirectory, rendered),
-    plan.provider === "codex" ? refuseDotEnv(context.providerHome) : undefined,
-  ]);
-  refuseIfAny(changedBytes);
-  const altered = changes.flatMap((it) => it ?? []);
-  if (altered.length > 0)
-    refuseIfAny([
-      {
-        code: "run_dir_unsafe",
-        path: runDirectory.path,
-        message: `changed before the start: ${altered.join(", ")}`,
-        hint: "",
-      },
-    ]);
-
-  // The namespace comes while the process is written down.
-  let written = Promise.resolve();
-  const child = await startChild({
-    ...start,
-    argv: rendered.argv,
-    recipe: scope.recipe,
-    onSpawned: (started) => {
-      written = onSpawned(started);
-      written.catch(() => {}); // awaited below; no child, no need of it
-    },
-  });
+  const child = await withStartPlace(() => startChecked(scope, layout, onSpawned));
   onStarted(child);
-  try {
-    await written;
-  } catch (error) {
-    await endTree(child, runId); // not supervised yet: nobody else would end it
-    throw error;
-  }
   const lines = createLineHub();
   const callbacks = openCallbacks(scope, child);
   onCallbacks(callbacks);
@@ -137,6 +104,53 @@ export async function startAttested(
   if (plan.provider === "claude") await awaitCanary(scope, child, signal);
   life.send({ type: "attested" });
   return { child, report };
+}
+
+/** Starts the CLI right after the last look at what it must not have got in the meantime. Resolves when the process is written down. */
+async function startChecked(
+  { plan, runId, recipe }: RunScope,
+  { rendered, context, environment, runDirectory }: RunLayout,
+  onSpawned: StartHandlers["onSpawned"],
+): Promise<ProviderChild> {
+  // First the turn: nothing is to be waited for between the checks and the start.
+  await takeStartTurn();
+  if (plan.provider === "codex") refuseDotEnv(context.providerHome);
+  refuseIfAny(await checkBytes(plan));
+  const altered = [
+    ...(await verifyRunDirectory(runDirectory)),
+    ...(await findAlteredFiles(runDirectory, rendered)),
+  ];
+  if (altered.length > 0)
+    refuseIfAny([
+      {
+        code: "run_dir_unsafe",
+        path: runDirectory.path,
+        message: `changed before the start: ${altered.join(", ")}`,
+        hint: "",
+      },
+    ]);
+
+  // The namespace comes while the process is written down.
+  let written = Promise.resolve();
+  const child = await startChild({
+    program: plan.binary.identity.path,
+    argv: rendered.argv,
+    env: environment.env,
+    cwd: context.options.cwd,
+    recipe,
+    hasTurn: true,
+    onSpawned: (started) => {
+      written = onSpawned(started);
+      written.catch(() => {}); // awaited below; no child, no need of it
+    },
+  });
+  try {
+    await written;
+  } catch (error) {
+    await endTree(child, runId); // not supervised yet: nobody else would end it
+    throw error;
+  }
+  return child;
 }
 
 function endsNotCounted(events: readonly string[]): { code: string; message: string } {

@@ -49,6 +49,7 @@ export async function startChild({
   env,
   cwd,
   recipe,
+  hasTurn = false,
   onSpawned = () => {},
 }: {
   program: string;
@@ -57,10 +58,12 @@ export async function startChild({
   cwd: string;
   /** Of the namespace that it is to live in. @default none */
   recipe?: NamespaceRecipe | undefined;
+  /** The caller has taken its turn (exec/start-turn.ts). @default false */
+  hasTurn?: boolean;
   /** Told at once when the process is there, before its namespace is looked for. @default nobody */
   onSpawned?: (started: Pick<ProviderChild, "pid" | "groupId">) => void;
 }): Promise<ProviderChild> {
-  await takeStartTurn();
+  if (!hasTurn) await takeStartTurn();
   const [file = program, ...words] = [...(recipe?.prefix ?? []), program, ...argv];
   const child: ChildProcessByStdio<Writable, Readable, Readable> = spawn(file, words, {
     cwd,

@@ -3,6 +3,7 @@
 import { randomUUID } from "node:crypto";
 import type { HookPlan } from "../compiler/plan.ts";
 import { AgentHooksRefused, type Issue } from "../errors.ts";
+import { withStartPlace } from "../exec/start-limit.ts";
 import { createLedger, type Ledger } from "../journal/ledger.ts";
 import { reach } from "../journal/steps.ts";
 import { capabilityOf } from "../profile/events.ts";
@@ -86,15 +87,18 @@ export async function startRun(plan: HookPlan, entered: Entered, given: SpawnOpt
   scope.ender.end = (cause) =>
     life.send({ type: "end", cause: nameUnderWay(cause, scope.runtime.ledger.underWay()) });
   try {
-    // What only looks is done while the record of the run gets to the disk; what makes something waits for it.
     const setUp = { ...scope, marker: runId };
-    const around = lookAround(setUp);
-    await ledger.admit();
-    await admitReceipts(scope, prompt);
-    const layout = await setUpRun(setUp, around);
-    parts.layout = layout;
-    scope.made.runDirectory = layout.runDirectory.path;
-    await ledger.prepare(layout);
+    const layout = await withStartPlace(async () => {
+      // What only looks is done while the record of the run gets to the disk; what makes something waits for it.
+      const around = lookAround(setUp);
+      await ledger.admit();
+      await admitReceipts(scope, prompt);
+      const made = await setUpRun(setUp, around);
+      parts.layout = made;
+      scope.made.runDirectory = made.runDirectory.path;
+      await ledger.prepare(made);
+      return made;
+    });
     noteLayout(scope, layout);
     for (const warning of scope.warnings) queue.push({ type: "warning", ...warning });
     parts.broker = await openBroker(scope, layout);
