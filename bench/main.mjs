@@ -3,6 +3,7 @@
 
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { benchFirstRequest } from "./first-request.mjs";
 import { benchGuardedCall } from "./guarded-call.mjs";
 import { machine, toMarkdown } from "./harness.mjs";
 import { benchHooks } from "./hooks.mjs";
@@ -10,7 +11,7 @@ import { benchHost } from "./host.mjs";
 import { benchMemory } from "./memory.mjs";
 import { benchPackage } from "./package.mjs";
 import { benchPersistent } from "./persistent.mjs";
-import { benchSpawn } from "./spawn.mjs";
+import { benchBurst, benchIdleRuns, benchSpawn } from "./spawn.mjs";
 import { benchStream } from "./stream.mjs";
 
 const quick = process.argv.includes("--quick");
@@ -21,6 +22,9 @@ const results = [
   ...(await benchHooks(quick ? { rounds: 3, each: 2 } : {})),
   await benchPersistent(quick ? { rounds: 3 } : {}),
   await benchSpawn(quick ? { rounds: 3, each: 1 } : {}),
+  await benchBurst(quick ? { runs: 20, rounds: 1 } : {}),
+  await benchIdleRuns(quick ? { runs: 20, rounds: 1 } : {}),
+  ...(await benchFirstRequest(quick ? { rounds: 1 } : {})),
   ...(await benchGuardedCall(quick ? { rounds: 2 } : {})),
   await benchStream(quick ? { megabytes: 20, rounds: 1 } : {}),
   ...(await benchMemory(quick ? { scale: 0.02, rounds: 1 } : {})),

@@ -1,80 +1,163 @@
-// What spawnAgent adds to a bare child_process.spawn of the same CLI, until the prompt is handed over. The CLI is a small sh
-// script that reads its prompt and prints what codex prints. The preflight is left out on both sides: it is the provider's own
-// start-up, not ours. To run a script as a provider, this file replaces the adapter's probe and preflight in its own process.
+// What spawnAgent costs beside a bare child_process.spawn of the same CLI: the time until the prompt is handed over, the pauses of the event
+// loop while 200 runs start together, and the memory of a run that waits. The preflight is left out: it is the provider's own start-up.
 
-import { spawn } from "node:child_process";
+import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
-import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { homedir } from "node:os";
-import { join } from "node:path";
-import { compileAgentHooks, spawnAgent } from "../dist/index.js";
-import { codexAdapter } from "../dist/render/codex/index.js";
+import { monitorEventLoopDelay } from "node:perf_hooks";
+import { setTimeout as delay } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { expectSuccess, withFakeCli } from "./fake-cli.mjs";
 import { compare } from "./harness.mjs";
 
-const FAKE_CLI = `#!/bin/sh
-cat >/dev/null
-printf '%s\\n' '{"type":"thread.started","thread_id":"t"}' '{"type":"turn.started"}'
-printf '%s\\n' '{"type":"item.completed","item":{"id":"1","type":"agent_message","text":"done"}}'
-printf '%s\\n' '{"type":"turn.completed","usage":{"input_tokens":1,"output_tokens":1}}'
-`;
-
-const SPAWN_LIMIT_MS = 10;
+const ME = fileURLToPath(import.meta.url);
+const BARE = "child_process.spawn";
 
 export async function benchSpawn({ rounds = 40, each = 3 } = {}) {
-  mkdirSync(join(homedir(), ".cache"), { recursive: true });
-  const folder = mkdtempSync(join(homedir(), ".cache", "bridle-bench-spawn-"));
-  const cli = join(folder, "fake-codex");
-  writeFileSync(cli, FAKE_CLI);
-  chmodSync(cli, 0o755);
-  for (const name of ["project", "tmp"]) mkdirSync(join(folder, name));
-  const cwd = join(folder, "project");
-  const env = { PATH: "/usr/bin:/bin", HOME: folder, TMPDIR: join(folder, "tmp") };
-  const real = { probe: codexAdapter.probe, preflight: codexAdapter.preflight };
-  codexAdapter.probe = async () => ({ version: "0.0.0" });
-  codexAdapter.preflight = async () => ({ issues: [], foreignHooks: [], capabilities: {} });
-  try {
-    const hooks = await compileAgentHooks(
-      { PreToolUse: [{ hooks: [{ type: "function", handler: () => undefined }] }] },
-      { provider: "codex", cwd, binary: cli, prove: "off" },
-    );
+  return withFakeCli("ends", ({ cli, cwd, env, start }) => {
     const bare = async () => {
-      const start = performance.now();
+      const startedAt = performance.now();
       const child = spawn(cli, [], { cwd, env, stdio: ["pipe", "pipe", "pipe"] });
       child.stdout.resume();
       child.stderr.resume();
       await once(child, "spawn");
       child.stdin.end("hello");
-      const handedOver = performance.now() - start;
+      const handedOver = performance.now() - startedAt;
       await once(child, "close");
       return handedOver;
     };
-    const bridle = async () => {
-      const start = performance.now();
-      const run = await spawnAgent({ hooks, prompt: "hello", cwd, baseEnv: env, receiptSink: () => {} });
-      const handedOver = performance.now() - start;
-      const { outcome, reason } = await run.result;
-      if (outcome !== "success") throw new Error(`The run ended as ${outcome}: ${reason}`);
+    const bridle = (options) => async () => {
+      const startedAt = performance.now();
+      const run = await start({ receiptSink: () => {}, ...options });
+      const handedOver = performance.now() - startedAt;
+      await expectSuccess(run);
       return handedOver;
     };
-    return await compare({
+    return compare({
       title: "Start of a run until the prompt is handed over, without preflight",
       unit: "ms",
-      baseline: "child_process.spawn",
+      baseline: BARE,
       rounds,
       each,
       variants: [
-        { name: "child_process.spawn", run: bare },
-        { name: "spawnAgent", run: bridle },
+        { name: BARE, run: bare },
+        { name: "spawnAgent", run: bridle({}) },
+        { name: "spawnAgent, no namespace", run: bridle({ containment: "sweep" }) },
       ],
       limits: {
-        [`spawnAgent adds ≤ ${SPAWN_LIMIT_MS} ms (p50)`]: (rows) => ({
-          value: rows.spawnAgent.p50 - rows["child_process.spawn"].p50,
-          limit: SPAWN_LIMIT_MS,
+        "spawnAgent ≤ 2 × child_process.spawn + 3 ms (p50)": (rows) => ({
+          value: rows.spawnAgent.p50,
+          limit: 2 * rows[BARE].p50 + 3,
         }),
       },
     });
-  } finally {
-    Object.assign(codexAdapter, real);
-    rmSync(folder, { recursive: true, force: true });
+  });
+}
+
+const BURST_LIMIT_MS = 10;
+
+/** Delay of the event loop while many runs start and end together, with the default options. */
+export async function benchBurst({ runs = 200, rounds = 3 } = {}) {
+  return withFakeCli("ends", ({ cli, cwd, env, start }) => {
+    const underLoad = async (work) => {
+      const monitor = monitorEventLoopDelay({ resolution: 1 });
+      monitor.enable();
+      await work();
+      monitor.disable();
+      return monitor.percentile(99) / 1e6;
+    };
+    const bare = async () => {
+      const child = spawn(cli, [], { cwd, env, stdio: ["pipe", "pipe", "pipe"] });
+      child.stdout.resume();
+      child.stderr.resume();
+      child.stdin.end("hello");
+      await once(child, "close");
+    };
+    const many = (one) => () => underLoad(() => Promise.all(Array.from({ length: runs }, one)));
+    return compare({
+      title: `Delay of the event loop while ${runs} runs start together (p99 of each burst)`,
+      unit: "ms",
+      baseline: BARE,
+      rounds,
+      warmup: 1,
+      each: 1,
+      variants: [
+        { name: BARE, run: many(bare) },
+        { name: "spawnAgent", run: many(async () => expectSuccess(await start())) },
+      ],
+      limits: {
+        [`spawnAgent ≤ ${BURST_LIMIT_MS} ms`]: (rows) => ({
+          value: rows.spawnAgent.p50,
+          limit: BURST_LIMIT_MS,
+        }),
+      },
+    });
+  });
+}
+
+const IDLE_LIMIT_KIB = 96;
+
+/** Memory of the supervisor for each agent that waits. Every measurement is a process of its own. */
+export async function benchIdleRuns({ runs = 200, rounds = 3 } = {}) {
+  const measured = async (kind) => {
+    const { stdout } = await promisify(execFile)(process.execPath, ["--expose-gc", ME, "idle", String(runs)]);
+    return JSON.parse(stdout)[kind];
+  };
+  return compare({
+    title: `Memory of the supervisor for each of ${runs} runs that wait`,
+    unit: "KiB",
+    baseline: "resident",
+    rounds,
+    warmup: 0,
+    each: 1,
+    variants: [
+      { name: "resident", run: () => measured("resident") },
+      { name: "heap", run: () => measured("heap") },
+    ],
+    limits: Object.fromEntries(
+      ["resident", "heap"].map((name) => [
+        `${name} ≤ ${IDLE_LIMIT_KIB} KiB`,
+        (rows) => ({ value: rows[name].p50, limit: IDLE_LIMIT_KIB }),
+      ]),
+    ),
+  });
+}
+
+/** What the garbage of the starts has left is collected first. */
+async function memory() {
+  await delay(1_000);
+  for (let n = 0; n < 4; n += 1) {
+    globalThis.gc();
+    await delay(50);
   }
+  const { rss, heapUsed } = process.memoryUsage();
+  return { resident: rss, heap: heapUsed };
+}
+
+async function measureIdle(runs) {
+  return withFakeCli("waits", async ({ start }) => {
+    const startMany = async (count) => {
+      const started = [];
+      while (started.length < count)
+        started.push(
+          ...(await Promise.all(Array.from({ length: Math.min(20, count - started.length) }, () => start()))),
+        );
+      return started;
+    };
+    const stopAll = (started) => Promise.all(started.map((run) => run.stop()));
+    // Code, pools and the heap have their size before anything is counted.
+    await stopAll(await startMany(40));
+    const before = await memory();
+    const started = await startMany(runs);
+    const after = await memory();
+    await stopAll(started);
+    return Object.fromEntries(
+      Object.keys(after).map((name) => [name, (after[name] - before[name]) / runs / 1024]),
+    );
+  });
+}
+
+if (process.argv[1] === ME && process.argv[2] === "idle") {
+  console.log(JSON.stringify(await measureIdle(Number(process.argv[3]))));
+  process.exit(); // the watchdog has nothing left to do
 }

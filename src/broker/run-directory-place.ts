@@ -1,7 +1,7 @@
 // Where a run directory may lie. An agent writes to its cwd, to /tmp and to added directories while hooks run
 // unsandboxed, so the directory must be outside of all of them (docs/THREATS.md).
 
-import { lstat, realpath } from "node:fs/promises";
+import { lstatSync, realpathSync, type Stats } from "node:fs";
 import { homedir, tmpdir } from "node:os";
 import { dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
 import { AgentHooksRefused } from "../errors.ts";
@@ -13,19 +13,18 @@ export function refuseRunDirectory(message: string, hint: string, cause?: unknow
 }
 
 /** `$XDG_RUNTIME_DIR/bridle` when that is ours alone, else `$XDG_STATE_HOME/bridle/run`, else `~/.local/state/bridle/run`. */
-export async function defaultParent(env: NodeJS.ProcessEnv): Promise<string> {
+export function defaultParent(env: NodeJS.ProcessEnv): string {
   const runtime = env.XDG_RUNTIME_DIR;
-  if (runtime !== undefined && isAbsolute(runtime) && (await isOursAlone(runtime)))
-    return join(runtime, "bridle");
+  if (runtime !== undefined && isAbsolute(runtime) && isOursAlone(runtime)) return join(runtime, "bridle");
   const state = env.XDG_STATE_HOME;
   if (state !== undefined && isAbsolute(state)) return join(state, "bridle", "run");
   const home = env.HOME !== undefined && isAbsolute(env.HOME) ? env.HOME : homedir();
   return join(home, ".local", "state", "bridle", "run");
 }
 
-async function isOursAlone(path: string): Promise<boolean> {
+function isOursAlone(path: string): boolean {
   try {
-    const stats = await lstat(path);
+    const stats = lstatSync(path);
     return stats.isDirectory() && stats.uid === process.getuid?.() && (stats.mode & 0o077) === 0;
   } catch {
     return false; // absent or unreadable: not usable, the next candidate is
@@ -33,19 +32,19 @@ async function isOursAlone(path: string): Promise<boolean> {
 }
 
 /** Real path of the nearest existing ancestor, with the rest as it was written. */
-export async function realPathOfPlanned(path: string): Promise<string> {
+export function realPathOfPlanned(path: string): string {
   const absolute = resolve(path);
   try {
-    return await realpath(absolute);
+    return realpathSync.native(absolute);
   } catch (error) {
     const parent = dirname(absolute);
     if (parent === absolute) throw error;
-    return join(await realPathOfPlanned(parent), relative(parent, absolute));
+    return join(realPathOfPlanned(parent), relative(parent, absolute));
   }
 }
 
 /** Throws `run_dir_unsafe` when the planned directory is reachable through, or contains, a place the agent may write to. */
-export async function checkPlace({
+export function checkPlace({
   path,
   cwd,
   forbidden,
@@ -55,7 +54,7 @@ export async function checkPlace({
   cwd: string;
   forbidden: readonly string[];
   env: NodeJS.ProcessEnv;
-}): Promise<void> {
+}): void {
   if (/['\r\n\0]/.test(path)) {
     throw refuseRunDirectory(
       `the path holds a quote or a line break: ${JSON.stringify(path)}`,
@@ -72,7 +71,7 @@ export async function checkPlace({
     ...forbidden.map((dir) => ({ name: "a directory the agent may write to", dir: resolve(cwd, dir) })),
   ];
   for (const { name, dir } of places) {
-    const real = await realPathOfPlanned(dir);
+    const real = realPathOfPlanned(dir);
     if (!isInside(path, real) && !isInside(real, path)) continue;
     throw refuseRunDirectory(
       `${path} overlaps ${name} (${real}), so the agent could rewrite its own guards`,
@@ -88,20 +87,29 @@ function isInside(path: string, dir: string): boolean {
 
 /** Makes what is missing of the parent, each level 0700, and refuses one that others may write to. Rejects with the system's error when it cannot. */
 export async function prepareParent(parent: string): Promise<void> {
-  const made = await makeDirectories(parent);
-  for (const dir of made.includes(parent) ? made : [parent]) await checkOwnDirectory(dir);
-  if ((await realpath(parent)) !== parent) {
-    throw refuseRunDirectory(`${parent} goes through a symlink`, "pass the real path");
+  try {
+    checkParent(parent); // nearly always it is there
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
+    for (const dir of await makeDirectories(parent)) checkOwnDirectory(dir);
+    checkParent(parent);
   }
 }
 
-export async function checkOwnDirectory(dir: string): Promise<void> {
-  const stats = await lstat(dir);
+function checkParent(parent: string): void {
+  checkOwnDirectory(parent);
+  if (realpathSync.native(parent) !== parent)
+    throw refuseRunDirectory(`${parent} goes through a symlink`, "pass the real path");
+}
+
+/** What it is, when it is ours and nobody else may write to it. Throws `run_dir_unsafe`. */
+export function checkOwnDirectory(dir: string): Stats {
+  const stats = lstatSync(dir);
   const problems = [
     stats.isSymbolicLink() ? "is a symlink" : stats.isDirectory() ? "" : "is no directory",
     stats.uid === process.getuid?.() ? "" : `belongs to uid ${stats.uid}`,
     (stats.mode & 0o022) === 0 ? "" : `may be written by others (mode ${(stats.mode & 0o777).toString(8)})`,
   ].filter((problem) => problem !== "");
-  if (problems.length === 0) return;
+  if (problems.length === 0) return stats;
   throw refuseRunDirectory(`${dir} ${problems.join(" and ")}`, "chmod 700 it, or pass another parent");
 }

@@ -1,10 +1,11 @@
 // One directory per run: the shim, its FIFOs, and the files rendered for the provider. Private, made fresh, never reused.
 
-import { execFile } from "node:child_process";
+import { spawn } from "node:child_process";
 import { constants, lstatSync } from "node:fs";
 import { chmod, lstat, mkdir, open, rm } from "node:fs/promises";
 import { dirname, isAbsolute, join, normalize, sep } from "node:path";
-import { promisify } from "node:util";
+import { takeStartTurn } from "../exec/start-turn.ts";
+import { settleAll } from "../settle-all.ts";
 import { type Identity, identify, verifyIdentities } from "./run-directory-identity.ts";
 import {
   checkOwnDirectory,
@@ -45,19 +46,26 @@ export interface CreateRunDirectoryOptions {
   readonly env?: NodeJS.ProcessEnv;
 }
 
+/** Where a run directory will be. Nothing of it is made. */
+export interface PlannedDirectory {
+  readonly parent: string;
+  /** Absolute real path. */
+  readonly path: string;
+}
+
+/** Creates one file in the run directory, as `RunDirectory.write` does. */
+export type WriteFile = RunDirectory["write"];
+
 const HINT = "set runDirParent or XDG_STATE_HOME to a folder that you may write, on a disk with space";
 
-/**
- * Throws `AgentHooksRefused` `run_dir_unsafe`, or `run_dir_unavailable` when the file system does not let it be made; nothing is left behind
- * then but an empty parent.
- */
-export async function createRunDirectory({
+/** Finds the place. Only looks. Throws `AgentHooksRefused` `run_dir_unsafe`. */
+export function planRunDirectory({
   runId,
   cwd,
   forbidden,
   parent,
   env = process.env,
-}: CreateRunDirectoryOptions): Promise<RunDirectory> {
+}: CreateRunDirectoryOptions): PlannedDirectory {
   if (!/^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/.test(runId)) {
     throw refuseRunDirectory(
       `the run id cannot name a folder: ${JSON.stringify(runId)}`,
@@ -70,11 +78,27 @@ export async function createRunDirectory({
       "pass an absolute path",
     );
   }
-  const realParent = await realPathOfPlanned(parent ?? (await defaultParent(env)));
+  const realParent = realPathOfPlanned(parent ?? defaultParent(env));
   const path = join(realParent, runId);
-  await checkPlace({ path, cwd, forbidden, env });
+  checkPlace({ path, cwd, forbidden, env });
+  return { parent: realParent, path };
+}
+
+/**
+ * Throws `AgentHooksRefused` `run_dir_unsafe`, or `run_dir_unavailable` when the file system does not let it be made; nothing is left behind
+ * then but an empty parent.
+ *
+ * @param planned what `planRunDirectory` said of the same options. @default asked now
+ * @param fillBeside puts further files into it while its FIFOs are made. @default none
+ */
+export async function createRunDirectory(
+  options: CreateRunDirectoryOptions,
+  planned?: PlannedDirectory,
+  fillBeside: (write: WriteFile) => Promise<unknown> = async () => {},
+): Promise<RunDirectory> {
+  const { parent, path } = planned ?? planRunDirectory(options);
   return orUnavailable(path, HINT, async () => {
-    await prepareParent(realParent);
+    await prepareParent(parent);
     await mkdir(path, { mode: 0o700 }).catch((error: NodeJS.ErrnoException) => {
       if (error.code !== "EEXIST") throw error;
       throw refuseRunDirectory(
@@ -84,9 +108,12 @@ export async function createRunDirectory({
       );
     });
     try {
-      await checkOwnDirectory(path);
-      await fill(path);
-      return describe(path);
+      const { mode } = checkOwnDirectory(path);
+      if ((mode & 0o777) !== 0o700) await chmod(path, 0o700); // a umask took bits away
+      const write: WriteFile = (relativePath, content, mode = 0o600) =>
+        orUnavailable(join(path, relativePath), HINT, () => writeInside(path, relativePath, content, mode));
+      await fill(path, write, fillBeside);
+      return describe(path, write);
     } catch (error) {
       await removeTree(path);
       throw error;
@@ -94,32 +121,53 @@ export async function createRunDirectory({
   });
 }
 
-const execFileAsync = promisify(execFile);
-
+/** One process for all of them, and not the synchronous form: a supervisor of many runs must not stall for one. */
 async function makeFifos(paths: readonly string[]): Promise<void> {
-  await execFileAsync("mkfifo", ["-m", "600", "--", ...paths], { env: { PATH: "/usr/bin:/bin" } });
-}
-
-async function fill(path: string): Promise<void> {
-  await chmod(path, 0o700); // a umask may have taken bits away
-  const { requests, replies, envelopes, bodies, shimDir, shim } = SHIM_LAYOUT;
-  const folders = [replies, envelopes, bodies, shimDir];
-  await Promise.all(folders.map((folder) => mkdir(join(path, folder), { mode: 0o700 })));
-  const fifos = [join(path, requests), ...SLOTS.map((slot) => join(path, replies, slot))];
-  // One process for all of them, and not the synchronous form: a supervisor of many runs must not stall for one.
-  const fifosMade = makeFifos(fifos).catch((error: unknown) => {
-    throw refuseUnavailable(path, String(error), {
-      hint: "a disk with space that holds FIFOs is needed",
-      cause: error,
-    });
+  await takeStartTurn();
+  const child = spawn("mkfifo", ["-m", "600", "--", ...paths], {
+    env: { PATH: "/usr/bin:/bin" },
+    stdio: ["ignore", "ignore", "pipe"],
   });
-  const shimMade = createFile(join(path, shim), SHIM_TEXT, 0o500).then(() =>
-    chmod(join(path, shimDir), 0o500),
-  );
-  await Promise.all([fifosMade, shimMade]);
+  let said = "";
+  child.stderr.on("data", (chunk: Buffer) => {
+    said += chunk.toString("utf8");
+  });
+  await new Promise<void>((resolve, reject) => {
+    child.once("error", reject);
+    // Its success is told by its exit; what it says about a failure is there when its stderr is closed.
+    child.once("exit", (code) => code === 0 && resolve());
+    child.once("close", (code, signal) => reject(new Error(`mkfifo: ${signal ?? `exit ${code}`}: ${said}`)));
+  });
 }
 
-function describe(path: string): RunDirectory {
+async function fill(
+  path: string,
+  write: WriteFile,
+  fillBeside: (write: WriteFile) => Promise<unknown>,
+): Promise<void> {
+  const { requests, replies, envelopes, bodies, shimDir, shim } = SHIM_LAYOUT;
+  const makeFolder = (name: string) => mkdir(join(path, name), { mode: 0o700 });
+  const fifos = [join(path, requests), ...SLOTS.map((slot) => join(path, replies, slot))];
+  const makeQueue = async () => {
+    await makeFolder(replies);
+    await makeFifos(fifos).catch((error: unknown) => {
+      throw refuseUnavailable(path, String(error), {
+        hint: "a disk with space that holds FIFOs is needed",
+        cause: error,
+      });
+    });
+  };
+  const makeShim = async () => {
+    await makeFolder(shimDir);
+    await createFile(join(path, shim), SHIM_TEXT, 0o500);
+    await chmod(join(path, shimDir), 0o500);
+  };
+  // The FIFOs take a process, the longest of all: the rest is made meanwhile, and all of it is over before any of it is undone.
+  const steps = [makeQueue(), makeShim(), makeFolder(envelopes), makeFolder(bodies), fillBeside(write)];
+  await settleAll(steps);
+}
+
+function describe(path: string, write: WriteFile): RunDirectory {
   const { requests, replies, envelopes, bodies, shimDir, shim } = SHIM_LAYOUT;
   const slots = SLOTS.map((slot) => join(replies, slot));
   const identities = new Map<string, Identity>();
@@ -135,8 +183,7 @@ function describe(path: string): RunDirectory {
     identities,
     changedQuickly: (slot) =>
       verifyIdentities(path, identities, slot === undefined ? quick : [...quick, join(replies, slot)]),
-    write: (relativePath, content, mode = 0o600) =>
-      orUnavailable(join(path, relativePath), HINT, () => writeInside(path, relativePath, content, mode)),
+    write,
     async remove() {
       const now = await lstat(path).catch((error: NodeJS.ErrnoException) => {
         if (error.code === "ENOENT") return undefined;
@@ -175,7 +222,7 @@ async function writeInside(
     await mkdir(folder, { mode: 0o700 }).catch((error: NodeJS.ErrnoException) => {
       if (error.code !== "EEXIST") throw error;
     });
-    await checkOwnDirectory(folder);
+    checkOwnDirectory(folder);
   }
   const path = join(root, clean);
   await createFile(path, content, mode);

@@ -19,12 +19,15 @@ export function ownerName(): string {
   return `${pid}-${startTime ?? 0}-${placeName()}`;
 }
 
+let place: string | undefined;
+
 function placeName(): string {
   const { bootId, pidNamespace, machine } = ownIdentity();
-  return createHash("sha256")
+  place ??= createHash("sha256")
     .update(JSON.stringify([bootId, pidNamespace, machine]))
     .digest("hex")
     .slice(0, 12);
+  return place;
 }
 
 /** Its maker is dead, as far as that can be told from here. */

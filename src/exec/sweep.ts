@@ -3,6 +3,7 @@
 
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
+import { shareLook } from "./share-look.ts";
 
 export type Kill = (pid: number, signal: NodeJS.Signals) => void;
 
@@ -43,10 +44,28 @@ export function findByMarker(
   value: string,
   { procRoot = "/proc", sincePid }: FindOptions = {},
 ): MarkedProcesses {
-  if (!existsSync(`${procRoot}/self/environ`)) return { supported: false, processes: [], bare: 0 };
+  return pick(listMarked(name, { procRoot, sincePid }), value);
+}
+
+/** Every process with the variable, by the parts of its value, and how many show no environment; undefined where there is no /proc. */
+interface Marked {
+  readonly byPart: ReadonlyMap<string, readonly MarkedProcess[]>;
+  readonly bare: number;
+}
+
+function pick(marked: Marked | undefined, value: string): MarkedProcesses {
+  if (marked === undefined) return { supported: false, processes: [], bare: 0 };
+  return { supported: true, processes: marked.byPart.get(value) ?? [], bare: marked.bare };
+}
+
+function listMarked(
+  name: string,
+  { procRoot, sincePid }: { procRoot: string; sincePid?: number | undefined },
+): Marked | undefined {
+  if (!existsSync(`${procRoot}/self/environ`)) return undefined;
   const from = sincePid !== undefined && lastPid(procRoot) >= sincePid ? sincePid : 0;
   const needle = Buffer.from(`\0${name}=`);
-  const processes: MarkedProcess[] = [];
+  const byPart = new Map<string, MarkedProcess[]>();
   let bare = 0;
   for (const entry of readdirSync(procRoot)) {
     const pid = Number(entry);
@@ -54,11 +73,30 @@ export function findByMarker(
     const environ = readIfThere(`${procRoot}/${pid}/environ`);
     if (environ === undefined) continue;
     if (environ.length === 0 && isLivingUserProcess(procRoot, pid)) bare += 1;
-    if (!carries(environ, needle, value)) continue;
+    const parts = partsOf(environ, needle);
+    if (parts.length === 0) continue;
     const startTime = startTimeOf(pid, procRoot);
-    if (startTime !== undefined) processes.push({ pid, startTime });
+    if (startTime === undefined) continue;
+    for (const part of new Set(parts)) byPart.set(part, [...(byPart.get(part) ?? []), { pid, startTime }]);
   }
-  return { supported: true, processes, bare };
+  return { byPart, bare };
+}
+
+/** By the name of the variable. */
+const looks = new Map<string, () => Promise<Marked | undefined>>();
+
+/** As `findByMarker`, in a look that is shared with whoever else looks for the same variable. */
+async function findByMarkerTogether(
+  name: string,
+  value: string,
+  options: FindOptions,
+): Promise<MarkedProcesses> {
+  const { procRoot = "/proc", sincePid } = options;
+  // A part of all processes, or another table, is nobody else's.
+  if (sincePid !== undefined || procRoot !== "/proc") return findByMarker(name, value, options);
+  const look = looks.get(name) ?? shareLook(() => listMarked(name, { procRoot }));
+  looks.set(name, look);
+  return pick(await look(), value);
 }
 
 /** Ends every process that carries the marker, again until none is left or `deadlineMs` has passed (a fork can outrun one scan). */
@@ -88,7 +126,7 @@ export async function sweepMarker({
   const until = performance.now() + deadlineMs;
   let wanted = quietLooks;
   for (let quiet = 0; ; ) {
-    const { supported, processes, bare } = findByMarker(name, value, options);
+    const { supported, processes, bare } = await findByMarkerTogether(name, value, options);
     for (const found of processes) seen.add(`${found.pid} ${found.startTime}`);
     quiet = processes.length === 0 ? quiet + 1 : 0;
     // What shows no environment may be in the middle of exec and show the marker at the next look.
@@ -124,12 +162,12 @@ export function startTimeOf(pid: number, procRoot = "/proc"): string | undefined
 }
 
 /** Markers nest as `outer:inner`, so a run inside a run is found by both. */
-function carries(environ: Buffer, needle: Buffer, value: string): boolean {
+function partsOf(environ: Buffer, needle: Buffer): string[] {
   const framed = Buffer.concat([Buffer.from("\0"), environ, Buffer.from("\0")]);
   const at = framed.indexOf(needle);
-  if (at === -1) return false;
+  if (at === -1) return [];
   const from = at + needle.length;
-  return framed.toString("utf8", from, framed.indexOf(0, from)).split(":").includes(value);
+  return framed.toString("utf8", from, framed.indexOf(0, from)).split(":");
 }
 
 const PF_KTHREAD = 0x00200000;

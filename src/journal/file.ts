@@ -1,10 +1,12 @@
 // The files of the journal: one a run, 0600, appended line by line, each important line on the disk before the run goes on. Ended ones
 // move to a folder of their own, of which the newest are kept.
 
-import { constants, type Stats } from "node:fs";
-import { link, lstat, mkdir, open, readdir, rename, rm } from "node:fs/promises";
+import { constants, lstatSync, type Stats } from "node:fs";
+import { type FileHandle, link, lstat, mkdir, open, readdir, rename, rm } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { OWNER_PATTERN, ownerName, removeAbandoned } from "../exec/owner-name.ts";
+import { isNamed } from "../look.ts";
+import { settleAll } from "../settle-all.ts";
 import { type JournalLine, parseJournal, type RunRecord } from "./record.ts";
 import { reach } from "./steps.ts";
 
@@ -28,35 +30,63 @@ export function journalPath(stateDir: string, runId: string): string {
   return join(journalDirectory(stateDir), `${runId}.jsonl`);
 }
 
+/** The file of a run that is being started: it stays open until then, because a start appends to it several times. */
+export interface OpenJournal {
+  /** As `appendLine`. */
+  append(line: JournalLine, options: { durable: boolean }): Promise<void>;
+  /** May be called again. */
+  close(): Promise<void>;
+}
+
 /**
  * Makes the file with its first line: whole or not at all, and never over another. Resolves when file and name are on the disk. Rejects when
  * the folder is not ours alone.
  */
-export async function createJournal(stateDir: string, runId: string, line: JournalLine): Promise<void> {
+export async function createJournal(
+  stateDir: string,
+  runId: string,
+  line: JournalLine,
+): Promise<OpenJournal> {
   const folder = journalDirectory(stateDir);
-  await mkdir(folder, { recursive: true, mode: 0o700 });
-  const problem = describeUntrusted(await lstat(folder), "directory");
+  const problem = describeUntrusted(await lookAtFolder(folder), "directory");
   if (problem !== undefined) throw new Error(`${folder} ${problem}`);
   const unfinished = join(folder, `${runId}.${ownerName()}.new`);
+  const directory = open(folder, constants.O_RDONLY);
+  directory.catch(() => {}); // not unhandled: it is awaited when there is a name to be synced
+  let file: FileHandle | undefined;
   try {
-    const file = await open(unfinished, "wx", 0o600);
-    try {
-      await file.writeFile(encodeLine(line));
-      await file.datasync();
-    } finally {
-      await file.close();
-    }
+    file = await open(unfinished, "ax", 0o600);
+    await file.writeFile(encodeLine(line));
+    await file.datasync();
     reach("journal_written", runId);
     await nameJournal(unfinished, journalPath(stateDir, runId));
-  } finally {
+    // What may be left behind, should the machine stop now, is the other name of the same file: recovery removes it.
+    await settleAll([directory.then((it) => it.sync()), rm(unfinished, { force: true })]);
+    return toOpenJournal(file);
+  } catch (error) {
     await rm(unfinished, { force: true });
-  }
-  const directory = await open(folder, constants.O_RDONLY);
-  try {
-    await directory.sync();
+    await file?.close();
+    throw error;
   } finally {
-    await directory.close();
+    await directory.then((it) => it.close()).catch(() => {}); // nothing was written through it
   }
+}
+
+function toOpenJournal(file: FileHandle): OpenJournal {
+  let closing: Promise<void> | undefined;
+  return {
+    append: (line, options) => writeLine(file, line, options),
+    close() {
+      closing ??= file.close();
+      return closing;
+    },
+  };
+}
+
+/** Nearly always it is there. */
+async function lookAtFolder(folder: string): Promise<Stats> {
+  if (!isNamed(folder)) await mkdir(folder, { recursive: true, mode: 0o700 });
+  return lstatSync(folder);
 }
 
 const UNFINISHED = new RegExp(`^[A-Za-z0-9_-]+\\.(${OWNER_PATTERN})\\.new$`);
@@ -94,17 +124,25 @@ export async function appendLine(
   const flags = constants.O_WRONLY | constants.O_APPEND | constants.O_NOFOLLOW;
   const file = await open(journalPath(stateDir, runId), flags);
   try {
-    const bytes = Buffer.from(encodeLine(line));
-    const { size } = await file.stat();
-    const { bytesWritten } = await file.write(bytes);
-    if (bytesWritten !== bytes.length) {
-      await file.truncate(size);
-      throw new Error("the line was written in part");
-    }
-    if (durable) await file.datasync();
+    await writeLine(file, line, { durable });
   } finally {
     await file.close();
   }
+}
+
+async function writeLine(
+  file: FileHandle,
+  line: JournalLine,
+  { durable }: { durable: boolean },
+): Promise<void> {
+  const bytes = Buffer.from(encodeLine(line));
+  const { size } = await file.stat();
+  const { bytesWritten } = await file.write(bytes);
+  if (bytesWritten !== bytes.length) {
+    await file.truncate(size);
+    throw new Error("the line was written in part");
+  }
+  if (durable) await file.datasync();
 }
 
 function encodeLine(line: JournalLine): string {

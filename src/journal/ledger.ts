@@ -1,8 +1,9 @@
 // Everything that outlives a dead supervisor, for one run: its journal, its place with the watchdog, the request to stop. What fails here
 // is a warning of the run: it goes on, and says that it would not be recovered.
 
-import { lstat } from "node:fs/promises";
+import { lstatSync } from "node:fs";
 import { join, resolve } from "node:path";
+import type { Identity } from "../broker/run-directory-identity.ts";
 import { defaultParent, realPathOfPlanned } from "../broker/run-directory-place.ts";
 import { startTimeOf } from "../exec/sweep.ts";
 import { stateDirectory } from "../receipts/writer.ts";
@@ -14,7 +15,7 @@ import type { Settlement } from "../spawn/settle.ts";
 import { planTmpDir } from "../spawn/tmp-dir.ts";
 import { ensureWatchdog, type WatchedRun } from "../watchdog/watchdog.ts";
 import { describeExitChain } from "./exit-chain.ts";
-import { appendLine, archiveJournal, createJournal } from "./file.ts";
+import { appendLine, archiveJournal, createJournal, type OpenJournal } from "./file.ts";
 import { ownIdentity } from "./process-identity.ts";
 import type { DirectoryRecord, JournalLine } from "./record.ts";
 import { reach } from "./steps.ts";
@@ -26,7 +27,7 @@ export interface Ledger {
   /** The run directory is there and no process yet. */
   prepare(layout: RunLayout): Promise<void>;
   /** The agent is there. To be awaited before its first output is read. */
-  start(child: ProviderChild): Promise<void>;
+  start(child: Pick<ProviderChild, "pid" | "groupId">): Promise<void>;
   /** The prompt was handed over: from here another process may ask for a stop. */
   listen(): Promise<void>;
   /** To be awaited before the agent_exit chain runs. */
@@ -41,14 +42,22 @@ export function createLedger(scope: RunScope): Ledger {
   const stateDir = stateDirectory(options.baseEnv);
   const attempt = createAttempt(scope);
   let isKept = false;
+  /** While the run is being started. */
+  let opened: OpenJournal | undefined;
   let isExiting = false;
   let runDirectory: DirectoryRecord | undefined;
   let closeRequest = () => {};
 
   const append = (line: JournalLine, durable: boolean) =>
     attempt("journal_unavailable", "the run would not be recovered", async () => {
-      if (isKept) await appendLine(stateDir, runId, line, { durable });
+      if (opened !== undefined) await opened.append(line, { durable });
+      else if (isKept) await appendLine(stateDir, runId, line, { durable });
     });
+  const closeJournal = async () => {
+    const journal = opened;
+    opened = undefined;
+    await journal?.close().catch(() => {}); // what was written is on the disk already
+  };
   const watch = (run: Partial<WatchedRun>) =>
     attempt("watchdog_unavailable", "the agent would outlive a killed supervisor", async () => {
       await (await ensureWatchdog()).add({ runId, marker, runDirectory, ...run });
@@ -58,8 +67,8 @@ export function createLedger(scope: RunScope): Ledger {
     async admit() {
       const env = options.baseEnv ?? process.env;
       await attempt("journal_unavailable", "the run would not be recovered", async () => {
-        const parent = await realPathOfPlanned(options.runDirParent ?? (await defaultParent(env)));
-        await createJournal(stateDir, runId, {
+        const parent = realPathOfPlanned(options.runDirParent ?? defaultParent(env));
+        opened = await createJournal(stateDir, runId, {
           type: "admitted",
           version: 1,
           at: now(),
@@ -76,7 +85,7 @@ export function createLedger(scope: RunScope): Ledger {
               ? resolve(options.receiptsDir ?? join(stateDir, "receipts"), `${runId}.jsonl`)
               : null,
           plannedDirectory: join(parent, runId),
-          plannedTmpDir: await planTmpDir(options, runId),
+          plannedTmpDir: planTmpDir(options, runId),
           projectRoot: plan.projectRoot,
           hookPath: scope.hookPath,
           exitChain: describeExitChain(plan, redactor),
@@ -86,15 +95,19 @@ export function createLedger(scope: RunScope): Ledger {
       reach("admitted", runId);
     },
 
-    async prepare({ runDirectory: { path }, context }) {
+    async prepare({ runDirectory: { path, identities }, context }) {
       reach("run_directory_made", runId);
-      await attempt("journal_unavailable", "the run would not be recovered", async () => {
-        runDirectory = await identifyDirectory(path);
-        const tmpDir = await identifyDirectory(context.tmpDir);
-        await append({ type: "prepared", at: now(), runDirectory, tmpDir }, false);
-      });
-      // Before anything is started: what carries the marker is ended even if its pid was never told.
-      await watch({});
+      const { dev, ino } = identities.get("") as Identity;
+      const made = { path, dev, ino };
+      runDirectory = made;
+      await Promise.all([
+        attempt("journal_unavailable", "the run would not be recovered", async () => {
+          const tmpDir = identifyDirectory(context.tmpDir);
+          await append({ type: "prepared", at: now(), runDirectory: made, tmpDir }, false);
+        }),
+        // Before anything is started: what carries the marker is ended even if its pid was never told.
+        watch({}),
+      ]);
       reach("prepared", runId);
     },
 
@@ -104,6 +117,7 @@ export function createLedger(scope: RunScope): Ledger {
       if (startTime !== undefined) await watch({ pid, startTime, groupId });
       reach("watched", runId);
       await append({ type: "started", at: now(), pid, startTime: startTime ?? null, groupId }, true);
+      await closeJournal();
       reach("started", runId);
     },
 
@@ -120,6 +134,7 @@ export function createLedger(scope: RunScope): Ledger {
     async startExit() {
       isExiting = true;
       closeRequest();
+      await closeJournal();
       await append({ type: "exit_started", at: now(), by: "supervisor" }, true);
       reach("exit_started", runId);
     },
@@ -161,8 +176,8 @@ function createAttempt({ warnings, receipts, redactor }: RunScope) {
   };
 }
 
-async function identifyDirectory(path: string): Promise<DirectoryRecord> {
-  const { dev, ino } = await lstat(path);
+function identifyDirectory(path: string): DirectoryRecord {
+  const { dev, ino } = lstatSync(path);
   return { path, dev, ino };
 }
 

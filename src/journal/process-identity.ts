@@ -25,15 +25,18 @@ function orNull(read: () => string): string | null {
   }
 }
 
-/** Of this process. */
+let own: ProcessIdentity | undefined;
+
+/** Of this process. Read once: nothing of it changes while the process lives. */
 export function ownIdentity(): ProcessIdentity {
-  return {
+  own ??= Object.freeze({
     pid: process.pid,
     startTime: startTimeOf(process.pid) ?? null,
     bootId: orNull(() => readFileSync("/proc/sys/kernel/random/boot_id", "utf8")),
     pidNamespace: orNull(() => readlinkSync("/proc/self/ns/pid")),
     machine: `${hostname()} ${orNull(() => readFileSync("/etc/machine-id", "utf8")) ?? ""}`,
-  };
+  });
+  return own;
 }
 
 /**

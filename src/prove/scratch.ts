@@ -7,7 +7,7 @@ import { makeStateFolder } from "./make-state-folder.ts";
 
 /** Throws `run_dir_unsafe` where cases could not be played: that would speak against a binary for what the place is. */
 export async function prepareScratch(parent: string, scratch: string, env: NodeJS.ProcessEnv): Promise<void> {
-  await checkPlace({ path: join(scratch, "run"), cwd: join(scratch, "project"), forbidden: [], env });
+  checkPlace({ path: join(scratch, "run"), cwd: join(scratch, "project"), forbidden: [], env });
   await makeStateFolder(parent);
   await removeAbandoned(parent);
   await makeStateFolder(scratch);

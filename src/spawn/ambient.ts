@@ -1,11 +1,12 @@
 // What isolation takes away is said, and what only narrows is kept: finds ambient hooks, rules and instructions, copies deny and
 // ask rules, reads the project's instruction file. Reads only; never runs anything it finds.
 
-import { constants } from "node:fs";
-import { open, realpath, stat } from "node:fs/promises";
+import { constants, realpathSync } from "node:fs";
+import { open } from "node:fs/promises";
 import { homedir } from "node:os";
 import { basename, dirname, join, sep } from "node:path";
 import { isJsonObject, type JsonObject } from "../json.ts";
+import { isNamed, isThere } from "../look.ts";
 import type { Provider } from "../profile/events.ts";
 import { onlyNarrows, readRuleFiles } from "./codex-rules.ts";
 import { userCodexHome } from "./home.ts";
@@ -16,6 +17,8 @@ export interface AmbientFinding {
 }
 
 export interface Ambient {
+  /** The git root above the working directory, else the working directory. */
+  readonly projectRoot: string;
   readonly findings: readonly AmbientFinding[];
   readonly denyRules: { readonly deny: readonly string[]; readonly ask: readonly string[] };
   readonly instructions: string | undefined;
@@ -44,21 +47,28 @@ export async function scanAmbient({
   wantsRules,
   wantsInstructions,
 }: AmbientSources): Promise<Ambient> {
-  const root = await findProjectRoot(cwd);
+  const root = findProjectRoot(cwd);
   const folders = [...new Set([root, cwd])];
   const findings: AmbientFinding[] = [];
   const rules = { deny: [] as string[], ask: [] as string[] };
   const narrowingRules: Record<string, string> = {};
-  if (provider === "claude") await scanClaude({ folders, env, wantsRules }, findings, rules);
-  else await scanCodex({ folders, env, wantsRules }, findings, narrowingRules);
-  const instructions = await readInstructions(provider, { root, folders }, wantsInstructions, findings);
-  return { findings, denyRules: rules, instructions, narrowingRules };
+  const scan =
+    provider === "claude"
+      ? scanClaude({ folders, env, wantsRules }, findings, rules)
+      : scanCodex({ folders, env, wantsRules }, findings, narrowingRules);
+  const aboutInstructions: AmbientFinding[] = [];
+  const [instructions] = await Promise.all([
+    readInstructions(provider, { root, folders }, wantsInstructions, aboutInstructions),
+    scan,
+  ]);
+  findings.push(...aboutInstructions);
+  return { projectRoot: root, findings, denyRules: rules, instructions, narrowingRules };
 }
 
 /** The git root above `cwd`, else `cwd`. */
-export async function findProjectRoot(cwd: string): Promise<string> {
+function findProjectRoot(cwd: string): string {
   for (let folder = cwd; ; folder = dirname(folder)) {
-    if (await isThere(join(folder, ".git"))) return folder;
+    if (isThere(join(folder, ".git"))) return folder;
     if (folder === dirname(folder)) return cwd;
   }
 }
@@ -75,8 +85,8 @@ async function scanClaude(
       ["settings.json", "settings.local.json"].map((name) => join(folder, ".claude", name)),
     ),
   ];
-  for (const file of files) {
-    const settings = await readSettings(file, findings);
+  for (const { path: file, read: settings, said } of await readAll(files, readSettings)) {
+    findings.push(...said);
     if (settings === undefined) continue;
     const hooks = isJsonObject(settings.hooks) ? Object.keys(settings.hooks) : [];
     if (hooks.length > 0) findings.push(dropped(`${file}: hooks for ${hooks.join(", ")} will not run`));
@@ -93,7 +103,7 @@ async function scanClaude(
       findings.push(dropped(`${file}: ${permissions.allow.length} allow rule(s) do not apply`));
   }
   for (const folder of folders)
-    if (await isThere(join(folder, ".mcp.json")))
+    if (isThere(join(folder, ".mcp.json")))
       findings.push(dropped(`${join(folder, ".mcp.json")}: its MCP servers will not start`));
 }
 
@@ -102,22 +112,31 @@ async function scanCodex(
   findings: AmbientFinding[],
   narrowingRules: Record<string, string>,
 ): Promise<void> {
-  const homes = [userCodexHome(env), ...folders.map((folder) => join(folder, ".codex"))];
-  for (const home of new Set(homes)) {
-    for (const name of ["hooks.json", "config.toml"]) {
-      const text = await readText(join(home, name), findings);
+  const homes = [...new Set([userCodexHome(env), ...folders.map((folder) => join(folder, ".codex"))])];
+  const read = homes.map((home) =>
+    Promise.all([
+      readAll(
+        ["hooks.json", "config.toml"].map((name) => join(home, name)),
+        readText,
+      ),
+      readRuleFiles(home),
+    ]),
+  );
+  for (const [index, [texts, ruleFiles]] of (await Promise.all(read)).entries()) {
+    for (const { path, read: text, said } of texts) {
+      findings.push(...said);
       if (text === undefined) continue;
-      const hasHooks = name === "hooks.json" || /^\s*\[{1,2}\s*hooks\b|^\s*hooks\s*[.=]/m.test(text);
-      if (hasHooks) findings.push(dropped(`${join(home, name)}: its hooks will not run`));
-      else findings.push(dropped(`${join(home, name)}: its settings do not apply`));
+      const hasHooks =
+        basename(path) === "hooks.json" || /^\s*\[{1,2}\s*hooks\b|^\s*hooks\s*[.=]/m.test(text);
+      findings.push(dropped(`${path}: ${hasHooks ? "its hooks will not run" : "its settings do not apply"}`));
     }
-    for (const { path, text } of await readRuleFiles(home)) {
+    for (const { path, text } of ruleFiles) {
       if (wantsRules && onlyNarrows(text))
         narrowingRules[`${Object.keys(narrowingRules).length}-${basename(path)}`] = text;
       else findings.push(dropped(`${path}: its rules do not apply`));
     }
-    if (await isThere(join(home, "skills")))
-      findings.push(dropped(`${join(home, "skills")}: does not apply`));
+    const skills = join(homes[index] ?? "", "skills");
+    if (isThere(skills)) findings.push(dropped(`${skills}: does not apply`));
   }
 }
 
@@ -132,10 +151,10 @@ async function readInstructions(
   for (const folder of folders) {
     const file = join(folder, name);
     if (!isWanted) {
-      if (await isThere(file)) findings.push(dropped(`${file}: instructions are not passed on`));
+      if (isThere(file)) findings.push(dropped(`${file}: instructions are not passed on`));
       continue;
     }
-    if (await leadsOutside(file, root)) {
+    if (leadsOutside(file, root)) {
       findings.push(dropped(`${file}: is a link that leaves the project; it is not passed on`));
       continue;
     }
@@ -147,6 +166,19 @@ async function readInstructions(
     } else texts.push(text);
   }
   return texts.length === 0 ? undefined : texts.join("\n\n");
+}
+
+/** Reads all at the same time; what there is to say about each stands beside it, so that it is told in the order of the list. */
+function readAll<Content>(
+  paths: readonly string[],
+  read: (path: string, said: AmbientFinding[]) => Promise<Content>,
+): Promise<{ path: string; read: Content; said: AmbientFinding[] }[]> {
+  return Promise.all(
+    paths.map(async (path) => {
+      const said: AmbientFinding[] = [];
+      return { path, read: await read(path, said), said };
+    }),
+  );
 }
 
 async function readSettings(file: string, findings: AmbientFinding[]): Promise<JsonObject | undefined> {
@@ -170,19 +202,17 @@ async function readSettings(file: string, findings: AmbientFinding[]): Promise<J
 
 /** Reads at most `AMBIENT_MAX_BYTES` of a regular file; a FIFO or device in its place must not hold the run. */
 async function readText(file: string, findings: AmbientFinding[]): Promise<string | undefined> {
+  if (!isNamed(file)) return undefined; // nearly always: few folders have any of these
   try {
     const handle = await open(file, constants.O_RDONLY | constants.O_NONBLOCK);
     try {
-      if (!(await handle.stat()).isFile()) {
+      const stats = await handle.stat();
+      if (!stats.isFile()) {
         findings.push({ code: "ambient_unreadable", message: `${file}: is not a regular file` });
         return undefined;
       }
-      const { buffer, bytesRead } = await handle.read(
-        Buffer.alloc(AMBIENT_MAX_BYTES),
-        0,
-        AMBIENT_MAX_BYTES,
-        0,
-      );
+      const length = Math.min(stats.size, AMBIENT_MAX_BYTES);
+      const { buffer, bytesRead } = await handle.read(Buffer.allocUnsafe(length), 0, length, 0);
       return buffer.toString("utf8", 0, bytesRead);
     } finally {
       await handle.close();
@@ -200,14 +230,7 @@ function dropped(message: string): AmbientFinding {
 }
 
 /** What the agent may read is one thing; what Bridle itself hands to a model must not be chosen by a link. */
-async function leadsOutside(file: string, root: string): Promise<boolean> {
-  const real = await realpath(file).catch(() => undefined); // missing: there is nothing to pass on
-  return real !== undefined && !real.startsWith(`${await realpath(root)}${sep}`);
-}
-
-function isThere(path: string): Promise<boolean> {
-  return stat(path).then(
-    () => true,
-    () => false,
-  );
+function leadsOutside(file: string, root: string): boolean {
+  if (!isThere(file)) return false; // there is nothing to pass on
+  return !realpathSync.native(file).startsWith(`${realpathSync.native(root)}${sep}`);
 }

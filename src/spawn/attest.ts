@@ -3,6 +3,8 @@
 import type { CallbackChannel } from "../broker/callback-channel.ts";
 import { verifyRunDirectory } from "../broker/run-directory-identity.ts";
 import { refuseIfAny } from "../errors.ts";
+import { withStartPlace } from "../exec/start-limit.ts";
+import { takeStartTurn } from "../exec/start-turn.ts";
 import { CANARY_EVENT } from "../profile/events.ts";
 import type { PreflightReport } from "../render/provider.ts";
 import { type ProviderChild, startChild } from "./child.ts";
@@ -27,8 +29,10 @@ export interface StartHandlers {
   /** What the started child does becomes its events. */
   readonly life: Life;
   readonly onEvent: Parameters<typeof superviseChild>[0]["onEvent"];
-  /** Awaited before the first output is read. */
-  readonly onStarted: (child: ProviderChild) => Promise<void>;
+  /** The process is there. Awaited before the first output is read. */
+  readonly onSpawned: (started: Pick<ProviderChild, "pid" | "groupId">) => Promise<void>;
+  /** Before the first output. */
+  readonly onStarted: (child: ProviderChild) => void;
   /** Before the first output. */
   readonly onCallbacks: (callbacks: CallbackChannel | undefined) => void;
   /** From the first output on. */
@@ -39,11 +43,11 @@ export interface StartHandlers {
 export async function startAttested(
   scope: RunScope,
   layout: RunLayout,
-  { life, onEvent, onStarted, onCallbacks, onSupervised }: StartHandlers,
+  { life, onEvent, onSpawned, onStarted, onCallbacks, onSupervised }: StartHandlers,
 ): Promise<Started> {
   const { plan, adapter, deadlines, receipts, redactor, options, ender, runId, attestation, warnings } =
     scope;
-  const { rendered, context, environment, runDirectory } = layout;
+  const { rendered, context, environment } = layout;
   const start = { program: plan.binary.identity.path, env: environment.env, cwd: context.options.cwd };
   const timeout = AbortSignal.timeout(deadlines.attestMs);
   const signal = options.signal === undefined ? timeout : AbortSignal.any([timeout, options.signal]);
@@ -75,29 +79,8 @@ export async function startAttested(
 
   const ownReport =
     rendered.preflightArgv === undefined ? undefined : await attest(channelOfOwnProcess(start, signal));
-  if (plan.provider === "codex") await refuseDotEnv(context.providerHome);
-  refuseIfAny(await checkBytes(plan));
-  const altered = [
-    ...(await verifyRunDirectory(runDirectory)),
-    ...(await findAlteredFiles(runDirectory, rendered)),
-  ];
-  if (altered.length > 0)
-    refuseIfAny([
-      {
-        code: "run_dir_unsafe",
-        path: runDirectory.path,
-        message: `changed before the start: ${altered.join(", ")}`,
-        hint: "",
-      },
-    ]);
-
-  const child = await startChild({ ...start, argv: rendered.argv, recipe: scope.recipe });
-  try {
-    await onStarted(child);
-  } catch (error) {
-    await endTree(child, runId); // not supervised yet: nobody else would end it
-    throw error;
-  }
+  const child = await withStartPlace(() => startChecked(scope, layout, onSpawned));
+  onStarted(child);
   const lines = createLineHub();
   const callbacks = openCallbacks(scope, child);
   onCallbacks(callbacks);
@@ -121,6 +104,53 @@ export async function startAttested(
   if (plan.provider === "claude") await awaitCanary(scope, child, signal);
   life.send({ type: "attested" });
   return { child, report };
+}
+
+/** Starts the CLI right after the last look at what it must not have got in the meantime. Resolves when the process is written down. */
+async function startChecked(
+  { plan, runId, recipe }: RunScope,
+  { rendered, context, environment, runDirectory }: RunLayout,
+  onSpawned: StartHandlers["onSpawned"],
+): Promise<ProviderChild> {
+  // First the turn: nothing is to be waited for between the checks and the start.
+  await takeStartTurn();
+  if (plan.provider === "codex") refuseDotEnv(context.providerHome);
+  refuseIfAny(await checkBytes(plan));
+  const altered = [
+    ...(await verifyRunDirectory(runDirectory)),
+    ...(await findAlteredFiles(runDirectory, rendered)),
+  ];
+  if (altered.length > 0)
+    refuseIfAny([
+      {
+        code: "run_dir_unsafe",
+        path: runDirectory.path,
+        message: `changed before the start: ${altered.join(", ")}`,
+        hint: "",
+      },
+    ]);
+
+  // The namespace comes while the process is written down.
+  let written = Promise.resolve();
+  const child = await startChild({
+    program: plan.binary.identity.path,
+    argv: rendered.argv,
+    env: environment.env,
+    cwd: context.options.cwd,
+    recipe,
+    hasTurn: true,
+    onSpawned: (started) => {
+      written = onSpawned(started);
+      written.catch(() => {}); // awaited below; no child, no need of it
+    },
+  });
+  try {
+    await written;
+  } catch (error) {
+    await endTree(child, runId); // not supervised yet: nobody else would end it
+    throw error;
+  }
+  return child;
 }
 
 function endsNotCounted(events: readonly string[]): { code: string; message: string } {

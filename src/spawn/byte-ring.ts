@@ -1,4 +1,4 @@
-// The last bytes of a stream, in one buffer that is never moved.
+// The last bytes of a stream, in one buffer that grows up to its limit and is then written round and round.
 
 export interface ByteRing {
   push(chunk: Buffer): void;
@@ -6,13 +6,24 @@ export interface ByteRing {
   text(): string;
 }
 
+const FIRST_BYTES = 4096;
+
 export function createByteRing(limitBytes: number): ByteRing {
-  const ring = Buffer.alloc(limitBytes);
+  // Grows with what comes: most agents say a line or nothing.
+  let ring = Buffer.alloc(0);
   let end = 0;
   let isFull = false;
+  const makeRoom = (bytes: number) => {
+    const wanted = Math.min(limitBytes, end + bytes);
+    if (wanted <= ring.length) return;
+    const larger = Buffer.alloc(Math.min(limitBytes, Math.max(wanted, 2 * ring.length, FIRST_BYTES)));
+    ring.copy(larger, 0, 0, end);
+    ring = larger;
+  };
   return {
     push(chunk) {
       const part = chunk.subarray(Math.max(0, chunk.length - limitBytes));
+      makeRoom(part.length);
       const fits = part.copy(ring, end);
       part.copy(ring, 0, fits);
       isFull ||= end + part.length >= limitBytes;

@@ -5,6 +5,7 @@ import { type ChildProcessByStdio, spawn } from "node:child_process";
 import { constants } from "node:os";
 import type { Readable, Writable } from "node:stream";
 import { explainSpawnFailure } from "../exec/explain-spawn-failure.ts";
+import { takeStartTurn } from "../exec/start-turn.ts";
 import { type TreeWatch, watchTree } from "../exec/tree-watch.ts";
 import { createByteRing } from "./byte-ring.ts";
 import { type NamespaceRecipe, waitForNamespace } from "./namespace-recipe.ts";
@@ -48,6 +49,8 @@ export async function startChild({
   env,
   cwd,
   recipe,
+  hasTurn = false,
+  onSpawned = () => {},
 }: {
   program: string;
   argv: readonly string[];
@@ -55,7 +58,12 @@ export async function startChild({
   cwd: string;
   /** Of the namespace that it is to live in. @default none */
   recipe?: NamespaceRecipe | undefined;
+  /** The caller has taken its turn (exec/start-turn.ts). @default false */
+  hasTurn?: boolean;
+  /** Told at once when the process is there, before its namespace is looked for. @default nobody */
+  onSpawned?: (started: Pick<ProviderChild, "pid" | "groupId">) => void;
 }): Promise<ProviderChild> {
+  if (!hasTurn) await takeStartTurn();
   const [file = program, ...words] = [...(recipe?.prefix ?? []), program, ...argv];
   const child: ChildProcessByStdio<Writable, Readable, Readable> = spawn(file, words, {
     cwd,
@@ -83,6 +91,7 @@ export async function startChild({
   child.stdin.on("error", () => {});
   const ring = keepTail(child.stderr, STDERR_RING_BYTES);
   const pid = child.pid as number;
+  onSpawned({ pid, groupId: pid });
   const namespace = recipe === undefined ? undefined : await waitForNamespace(pid, exited, NAMESPACE_MS);
   if (recipe !== undefined && namespace === undefined && !hasExited) {
     process.kill(-pid, "SIGKILL"); // not reaped: the group is still its own

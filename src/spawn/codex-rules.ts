@@ -2,6 +2,7 @@
 
 import { readdir, readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
+import { isNamed } from "../look.ts";
 
 export interface RuleFile {
   /** Where it was found. */
@@ -12,6 +13,7 @@ export interface RuleFile {
 /** The `.rules` files of a codex home or project folder, sorted by name. */
 export async function readRuleFiles(home: string): Promise<RuleFile[]> {
   const folder = join(home, "rules");
+  if (!isNamed(folder)) return [];
   const names = await readdir(folder).catch((error: NodeJS.ErrnoException): string[] => {
     if (error.code === "ENOENT" || error.code === "ENOTDIR") return [];
     throw error;

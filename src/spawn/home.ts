@@ -1,9 +1,11 @@
 // The provider's home for one run: always a fresh codex home, and claude's own only by option. Lends the login and nothing else.
 
-import { lstat, mkdir, readdir, symlink } from "node:fs/promises";
+import { readdirSync } from "node:fs";
+import { mkdir, symlink } from "node:fs/promises";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { AgentHooksRefused } from "../errors.ts";
+import { isNamed } from "../look.ts";
 import type { Provider } from "../profile/events.ts";
 
 export interface ProviderHome {
@@ -35,15 +37,15 @@ export async function prepareProviderHome({
   if (provider === "codex" && configHome === "user") {
     const auth = join(userCodexHome(env), "auth.json");
     const link = join(path, "auth.json");
-    if ((await exists(auth)) && !(await exists(link))) await symlink(auth, link);
+    if (isNamed(auth) && !isNamed(link)) await symlink(auth, link);
   }
-  await refuseDotEnv(path);
+  refuseDotEnv(path);
   return { path };
 }
 
 /** A `.env` in a codex home can set BASH_ENV and so disarm every hook. Called again just before exec. Throws `run_home_unsafe`. */
-export async function refuseDotEnv(home: string): Promise<void> {
-  const names = await readdir(home);
+export function refuseDotEnv(home: string): void {
+  const names = readdirSync(home);
   const found = names.filter((name) => name === ".env" || name.startsWith(".env."));
   if (found.length === 0) return;
   throw new AgentHooksRefused([
@@ -54,11 +56,4 @@ export async function refuseDotEnv(home: string): Promise<void> {
       hint: "remove it; pass variables with env or passEnv",
     },
   ]);
-}
-
-function exists(path: string): Promise<boolean> {
-  return lstat(path).then(
-    () => true,
-    () => false,
-  );
 }

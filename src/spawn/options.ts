@@ -1,6 +1,6 @@
 // Everything a caller can say about one run, and the checks that need no process.
 
-import { stat } from "node:fs/promises";
+import { statSync } from "node:fs";
 import { isAbsolute } from "node:path";
 import type { RenderedHooks } from "../compiler/token.ts";
 import type { Issue } from "../errors.ts";
@@ -120,11 +120,11 @@ export interface SpawnOptions {
 export const LINE_BYTES_RANGE = { least: 64 * 1024, most: 511 * 1024 * 1024 } as const;
 
 /** Problems of the options that no provider needs to be asked about. */
-export async function checkSpawnOptions(options: SpawnOptions): Promise<Issue[]> {
+export function checkSpawnOptions(options: SpawnOptions): Issue[] {
   const issues: Issue[] = [];
   const invalid = (path: string, message: string, hint = "") =>
     issues.push({ code: "option_invalid", path, message, hint });
-  const { prompt, cwd, deadlines = {} } = options;
+  const { prompt, cwd, deadlines = {}, addDirs = [] } = options;
   if (typeof prompt !== "string" || prompt.trim() === "")
     invalid("prompt", "must be a string that is not blank");
   if (typeof cwd !== "string" || !isAbsolute(cwd)) {
@@ -133,9 +133,9 @@ export async function checkSpawnOptions(options: SpawnOptions): Promise<Issue[]>
       `expected an absolute path, got ${JSON.stringify(cwd) ?? "nothing"}`,
       "a daemon has no working directory worth guessing",
     );
-  } else if (!(await isDirectory(cwd))) invalid("cwd", `${cwd} is not a directory`);
-  for (const [index, folder] of (options.addDirs ?? []).entries()) {
-    if (!isAbsolute(folder) || !(await isDirectory(folder)))
+  } else if (!isDirectory(cwd)) invalid("cwd", `${cwd} is not a directory`);
+  for (const [index, folder] of addDirs.entries()) {
+    if (!isAbsolute(folder) || !isDirectory(folder))
       invalid(`addDirs[${index}]`, `${JSON.stringify(folder)} is not an absolute directory`);
   }
   issues.push(...checkDeadlines(deadlines));
@@ -155,9 +155,10 @@ export async function checkSpawnOptions(options: SpawnOptions): Promise<Issue[]>
   return issues;
 }
 
-function isDirectory(path: string): Promise<boolean> {
-  return stat(path).then(
-    (found) => found.isDirectory(),
-    () => false,
-  );
+function isDirectory(path: string): boolean {
+  try {
+    return statSync(path).isDirectory();
+  } catch {
+    return false;
+  }
 }

@@ -3,6 +3,7 @@
 
 import { closeSync, fstatSync, openSync, readdirSync, readFileSync, readlinkSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
+import { shareLook } from "../exec/share-look.ts";
 import { type Kill, type MarkedProcess, signalIfSame, startTimeOf } from "../exec/sweep.ts";
 
 /** A namespace that is there. Pids are as seen from here. */
@@ -48,11 +49,24 @@ export function findNamespace(pid: number): PidNamespace | undefined {
 
 /** Processes that live in the namespace, zombies apart. */
 export function membersOf(name: string): number[] {
-  return readdirSync("/proc").flatMap((entry) => {
-    const pid = Number(entry);
-    return Number.isInteger(pid) && namespaceOf(pid) === name && !isZombie(pid) ? [pid] : [];
-  });
+  return (listNamespaces().get(name) ?? []).filter((pid) => !isZombie(pid));
 }
+
+/** Pids of all processes by the kernel's name of their namespace. */
+function listNamespaces(): Map<string, number[]> {
+  const members = new Map<string, number[]>();
+  for (const entry of readdirSync("/proc")) {
+    const pid = Number(entry);
+    const name = Number.isInteger(pid) ? namespaceOf(pid) : undefined;
+    if (name === undefined) continue;
+    const known = members.get(name);
+    if (known === undefined) members.set(name, [pid]);
+    else known.push(pid);
+  }
+  return members;
+}
+
+const lookAtNamespaces = shareLook(listNamespaces);
 
 /**
  * Ends the namespace's first process, and the kernel everything in it. Resolves with the members that stay: none, once the first process is
@@ -67,7 +81,7 @@ export async function endNamespace(
   for (;;) {
     // The kernel lets it die only when all others are dead, also those in a namespace below this one.
     const isInitThere = startTimeOf(init.pid) === init.startTime && !isZombie(init.pid);
-    const left = membersOf(name);
+    const left = ((await lookAtNamespaces()).get(name) ?? []).filter((pid) => !isZombie(pid));
     if (!isInitThere && left.length === 0) return [];
     if (performance.now() > until) return left.length > 0 ? left : [init.pid];
     await delay(5);

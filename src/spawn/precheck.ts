@@ -1,6 +1,6 @@
 // What is checked again for each run before any process: options, arguments, the provider's binary, the guards' bytes.
 
-import { realpath } from "node:fs/promises";
+import { realpathSync } from "node:fs";
 import type { HookPlan } from "../compiler/plan.ts";
 import { type Issue, refuseIfAny } from "../errors.ts";
 import { missingReferences, placeOfReferences } from "../exec/bind-command.ts";
@@ -16,7 +16,7 @@ export async function precheckRun(
   options: SpawnOptions,
 ): Promise<RunOptions> {
   refuseIfAny(checkOptionShapes(options));
-  const issues = await checkSpawnOptions(options);
+  const issues = checkSpawnOptions(options);
   if (options.provider !== undefined && options.provider !== plan.provider) {
     const message = `the token was compiled for ${plan.provider}, not ${options.provider}`;
     issues.push({
@@ -30,7 +30,7 @@ export async function precheckRun(
   issues.push(...adapter.checkOptions(runOptions, passedEnv(options)), ...(await checkBytes(plan)));
   issues.push(...checkReferences(plan, options.baseEnv ?? process.env));
   refuseIfAny(issues);
-  return { ...runOptions, cwd: await realpath(options.cwd) };
+  return { ...runOptions, cwd: realpathSync.native(options.cwd) };
 }
 
 /** The variables a caller adds, by `env` or by name, as the conflict check must see them. */
@@ -53,11 +53,15 @@ function checkReferences(plan: HookPlan, env: NodeJS.ProcessEnv): Issue[] {
 /** `provider_changed` and `command_changed`; called again just before exec. */
 export async function checkBytes(plan: HookPlan): Promise<Issue[]> {
   const issues: Issue[] = [];
-  for (const changed of await listDifferences([plan.binary.identity, ...plan.binary.companions]))
+  const commands = plan.entries.filter((entry) => entry.type === "command");
+  const [ofProvider = [], ...ofCommands] = await Promise.all([
+    listDifferences([plan.binary.identity, ...plan.binary.companions]),
+    ...commands.map(({ files }) => listDifferences(files)),
+  ]);
+  for (const changed of ofProvider)
     issues.push({ code: "provider_changed", path: "binary", message: changed, hint: "compile again" });
-  for (const entry of plan.entries) {
-    if (entry.type !== "command") continue;
-    for (const message of await listDifferences(entry.files)) {
+  for (const [index, entry] of commands.entries()) {
+    for (const message of ofCommands[index] ?? []) {
       issues.push({
         code: "command_changed",
         path: entry.id,

@@ -2,19 +2,28 @@
 
 import { chmod, mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { createRunDirectory, type RunDirectory } from "../broker/run-directory.ts";
+import {
+  type CreateRunDirectoryOptions,
+  createRunDirectory,
+  planRunDirectory,
+  type RunDirectory,
+  type WriteFile,
+} from "../broker/run-directory.ts";
 import { orUnavailable } from "../broker/run-directory-unavailable.ts";
+import { SHIM_LAYOUT } from "../broker/shim.ts";
 import type { HookPlan } from "../compiler/plan.ts";
 import { reach } from "../journal/steps.ts";
+import { readIfSmall } from "../look.ts";
 import { makeDirectories } from "../make-directories.ts";
 import { stateDirectory } from "../receipts/writer.ts";
 import type { ProviderAdapter, RenderedRun, RunContext, RunOptions } from "../render/provider.ts";
-import { type Ambient, findProjectRoot, scanAmbient } from "./ambient.ts";
+import { settleAll } from "../settle-all.ts";
+import { type Ambient, scanAmbient } from "./ambient.ts";
 import { type AgentEnvironment, buildAgentEnvironment, nestMarker } from "./environment.ts";
 import { prepareProviderHome } from "./home.ts";
 import type { SpawnOptions } from "./options.ts";
 import { loadSession, sessionsDirectory } from "./session-record.ts";
-import { makeTmpDir, temporaryFolder } from "./tmp-dir.ts";
+import { makeTmpDir, planTmpDir, temporaryFolder } from "./tmp-dir.ts";
 
 export interface RunLayout {
   readonly runDirectory: RunDirectory;
@@ -37,81 +46,88 @@ export interface SetUpOptions {
 
 const HOME_HINT = "set XDG_STATE_HOME to a folder that you may write, on a disk with space";
 
-/** @throws AgentHooksRefused `run_dir_unsafe`, `run_dir_unavailable`, `run_home_unsafe`, `resume_mismatch`. */
-export async function setUpRun({
-  plan,
-  adapter,
-  options,
-  runOptions,
-  runId,
-  sessionId,
-  marker,
-}: SetUpOptions): Promise<RunLayout> {
-  const env = options.baseEnv ?? process.env;
-  const stateDir = stateDirectory(env);
-  const temp = temporaryFolder(options);
-  const { cwd } = runOptions;
-  const home = await chooseHome({ plan, options, cwd, runId, stateDir });
-  const scanned = scanAmbient({
+/** Finds what stands around the run. Nothing is made, so that it may be asked before the run is on record. */
+export function lookAround({ plan, options, runOptions }: SetUpOptions): Promise<Ambient> {
+  const looking = scanAmbient({
     provider: plan.provider,
-    cwd,
-    env,
+    cwd: runOptions.cwd,
+    env: options.baseEnv ?? process.env,
     wantsRules: options.admit?.denyRules ?? true,
     wantsInstructions: (options.admit?.instructions ?? "project") === "project",
   });
-  scanned.catch(() => {}); // awaited below; a failure before that must not be reported as unhandled
-  const tmpDir = await orUnavailable(temp, "set TMPDIR to a folder that you may write", () =>
-    makeTmpDir(options, runId),
-  );
-  const undo: (() => Promise<unknown>)[] = [() => rm(tmpDir, { recursive: true, force: true })];
+  looking.catch(() => {}); // not unhandled: it is awaited later, if at all
+  return looking;
+}
+
+function directoryOptions({ options, runOptions: { cwd }, runId }: SetUpOptions): CreateRunDirectoryOptions {
+  const parent = options.runDirParent === undefined ? {} : { parent: options.runDirParent };
+  // A sandboxed agent may write below the TMPDIR it is given, which need not be ours.
+  const forbidden = [...(options.addDirs ?? []), temporaryFolder(options)];
+  return { runId, cwd, forbidden, env: options.baseEnv ?? process.env, ...parent };
+}
+
+/**
+ * @param around what `lookAround` says of the same options. @default asked now
+ * @throws AgentHooksRefused `run_dir_unsafe`, `run_dir_unavailable`, `run_home_unsafe`, `resume_mismatch`.
+ */
+export async function setUpRun(setUp: SetUpOptions, around = lookAround(setUp)): Promise<RunLayout> {
+  const { plan, adapter, options, runOptions, runId, sessionId, marker } = setUp;
+  const env = options.baseEnv ?? process.env;
+  const stateDir = stateDirectory(env);
+  const temp = temporaryFolder(options);
+  const tempHint = "set TMPDIR to a folder that you may write";
+  const home = await chooseHome({ plan, options, cwd: runOptions.cwd, runId, stateDir });
+  const tmpDir = await orUnavailable(temp, tempHint, async () => planTmpDir(options, runId));
+  const planned = planRunDirectory(directoryOptions(setUp));
+  const ambient = await around;
+  const providerHome = home ?? join(planned.path, "home");
+  const instructions = ambient.instructions === undefined ? {} : { instructions: ambient.instructions };
+  const { narrowingRules } = ambient;
+  const kept = Object.keys(narrowingRules).length === 0 ? {} : { narrowingRules };
+  const context: RunContext = {
+    runId,
+    sessionId,
+    runDir: planned.path,
+    shimPath: join(planned.path, SHIM_LAYOUT.shim),
+    providerHome,
+    tmpDir,
+    options: { ...runOptions, ...instructions, ...kept, denyRules: ambient.denyRules },
+    projectRoot: ambient.projectRoot,
+    marker: nestMarker(env, marker),
+  };
+  const rendered = adapter.materialise(plan, context);
+  const environment = buildAgentEnvironment({
+    base: env,
+    credentialNames: adapter.credentialEnv,
+    passEnv: options.passEnv ?? [],
+    extra: options.env ?? {},
+    rendered: rendered.env,
+    proxies: options.proxies ?? false,
+    marker,
+  });
+  const fillHome = (write: WriteFile) =>
+    orUnavailable(providerHome, HOME_HINT, async () => {
+      const configHome = runOptions.configHome ?? "user";
+      await prepareProviderHome({ provider: plan.provider, path: providerHome, configHome, env });
+      await writeFiles(write, rendered, providerHome, home === undefined);
+    });
+
+  // Last made, first removed.
+  const undo: (() => Promise<unknown>)[] = [];
   const remove = async () => {
-    for (const step of undo.reverse()) await step();
-    undo.length = 0;
+    for (const step of undo.splice(0).reverse()) await step();
   };
   try {
-    reach("temporary_directory_made", runId);
-    const parent = options.runDirParent === undefined ? {} : { parent: options.runDirParent };
-    // A sandboxed agent may write below the TMPDIR it is given, which need not be ours.
-    const forbidden = [...(options.addDirs ?? []), temp];
-    const runDirectory = await createRunDirectory({ runId, cwd, forbidden, env, ...parent });
-    undo.push(() => runDirectory.remove());
-    const providerHome = home ?? join(runDirectory.path, "home");
-    await orUnavailable(providerHome, HOME_HINT, () =>
-      prepareProviderHome({
-        provider: plan.provider,
-        path: providerHome,
-        configHome: runOptions.configHome ?? "user",
-        env,
+    const [, runDirectory] = await settleAll([
+      orUnavailable(temp, tempHint, () => makeTmpDir(tmpDir)).then(() => {
+        undo.push(() => rm(tmpDir, { recursive: true, force: true }));
+        reach("temporary_directory_made", runId);
       }),
-    );
-    const ambient = await scanned;
-    const instructions = ambient.instructions === undefined ? {} : { instructions: ambient.instructions };
-    const { narrowingRules } = ambient;
-    const kept = Object.keys(narrowingRules).length === 0 ? {} : { narrowingRules };
-    const context: RunContext = {
-      runId,
-      sessionId,
-      runDir: runDirectory.path,
-      shimPath: runDirectory.shimPath,
-      providerHome,
-      tmpDir,
-      options: { ...runOptions, ...instructions, ...kept, denyRules: ambient.denyRules },
-      projectRoot: await findProjectRoot(cwd),
-      marker: nestMarker(env, marker),
-    };
-    const rendered = adapter.materialise(plan, context);
-    await orUnavailable(providerHome, HOME_HINT, () =>
-      writeFiles(runDirectory, rendered, providerHome, home === undefined),
-    );
-    const environment = buildAgentEnvironment({
-      base: env,
-      credentialNames: adapter.credentialEnv,
-      passEnv: options.passEnv ?? [],
-      extra: options.env ?? {},
-      rendered: rendered.env,
-      proxies: options.proxies ?? false,
-      marker,
-    });
+      createRunDirectory(directoryOptions(setUp), planned, fillHome).then((made) => {
+        undo.push(() => made.remove());
+        return made;
+      }),
+    ]);
     return { runDirectory, context, rendered, environment, ambient, remove };
   } catch (error) {
     await remove();
@@ -144,20 +160,19 @@ async function chooseHome({
 
 /** Files below `home/` go into the provider home, wherever that is; all others into the run directory. */
 async function writeFiles(
-  runDirectory: RunDirectory,
+  write: WriteFile,
   { files }: RenderedRun,
   providerHome: string,
   isHomeInside: boolean,
 ): Promise<void> {
-  for (const { path, content, mode } of files) {
-    if (isHomeInside || !path.startsWith("home/")) await runDirectory.write(path, content, mode);
-    else {
-      const target = join(providerHome, path.slice("home/".length));
-      await mkdir(dirname(target), { recursive: true, mode: 0o700 });
-      await writeFile(target, content, { mode });
-      await chmod(target, mode);
-    }
-  }
+  const writeOne = async ({ path, content, mode }: RenderedRun["files"][number]) => {
+    if (isHomeInside || !path.startsWith("home/")) return void (await write(path, content, mode));
+    const target = join(providerHome, path.slice("home/".length));
+    await mkdir(dirname(target), { recursive: true, mode: 0o700 });
+    await writeFile(target, content, { mode });
+    await chmod(target, mode);
+  };
+  await settleAll(files.map(writeOne));
 }
 
 /** The bytes on disk are the bytes rendered. Returns the paths that differ. */
@@ -165,11 +180,14 @@ export async function findAlteredFiles(
   runDirectory: RunDirectory,
   { files }: RenderedRun,
 ): Promise<string[]> {
-  const altered: string[] = [];
-  for (const { path, content } of files) {
-    if (path.startsWith("home/")) continue;
-    const now = await readFile(join(runDirectory.path, path), "utf8").catch(() => undefined);
-    if (now !== content) altered.push(path);
-  }
-  return altered;
+  const inside = files.filter(({ path }) => !path.startsWith("home/"));
+  const isAltered = await Promise.all(
+    inside.map(({ path, content }) => hasOtherText(join(runDirectory.path, path), content)),
+  );
+  return inside.filter((_, index) => isAltered[index]).map(({ path }) => path);
+}
+
+async function hasOtherText(path: string, content: string): Promise<boolean> {
+  if (readIfSmall(path) === content) return false;
+  return (await readFile(path, "utf8").catch(() => undefined)) !== content;
 }

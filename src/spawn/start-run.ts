@@ -3,6 +3,7 @@
 import { randomUUID } from "node:crypto";
 import type { HookPlan } from "../compiler/plan.ts";
 import { AgentHooksRefused, type Issue } from "../errors.ts";
+import { withStartPlace } from "../exec/start-limit.ts";
 import { createLedger, type Ledger } from "../journal/ledger.ts";
 import { reach } from "../journal/steps.ts";
 import { capabilityOf } from "../profile/events.ts";
@@ -28,7 +29,7 @@ import type { SpawnOptions } from "./options.ts";
 import { precheckRun } from "./precheck.ts";
 import { type AgentRun, createRun } from "./run.ts";
 import { createScope, type RunScope } from "./run-scope.ts";
-import { type RunLayout, setUpRun } from "./set-up.ts";
+import { lookAround, type RunLayout, setUpRun } from "./set-up.ts";
 import type { Settlement, StopCause } from "./settle.ts";
 import { startSessionWatch } from "./start-session-watch.ts";
 import { killChild } from "./stop.ts";
@@ -86,12 +87,18 @@ export async function startRun(plan: HookPlan, entered: Entered, given: SpawnOpt
   scope.ender.end = (cause) =>
     life.send({ type: "end", cause: nameUnderWay(cause, scope.runtime.ledger.underWay()) });
   try {
-    await ledger.admit();
-    await admitReceipts(scope, prompt);
-    const layout = await setUpRun({ ...scope, marker: runId });
-    parts.layout = layout;
-    scope.made.runDirectory = layout.runDirectory.path;
-    await ledger.prepare(layout);
+    const setUp = { ...scope, marker: runId };
+    const layout = await withStartPlace(async () => {
+      // What only looks is done while the record of the run gets to the disk; what makes something waits for it.
+      const around = lookAround(setUp);
+      await ledger.admit();
+      await admitReceipts(scope, prompt);
+      const made = await setUpRun(setUp, around);
+      parts.layout = made;
+      scope.made.runDirectory = made.runDirectory.path;
+      await ledger.prepare(made);
+      return made;
+    });
     noteLayout(scope, layout);
     for (const warning of scope.warnings) queue.push({ type: "warning", ...warning });
     parts.broker = await openBroker(scope, layout);
@@ -125,12 +132,12 @@ export async function startRun(plan: HookPlan, entered: Entered, given: SpawnOpt
         watch(event);
         queue.push(event.type === "unparsed" ? { ...event, text: scope.redactor.text(event.text) } : event);
       },
+      onSpawned: ledger.start,
       onStarted: (spawned) => {
         child = spawned;
         entered.onKill(() =>
           life.state.phase === "starting" ? killChild(spawned) : life.send({ type: "kill" }),
         );
-        return ledger.start(spawned);
       },
       onCallbacks: (callbacks) => {
         parts.callbacks = callbacks;

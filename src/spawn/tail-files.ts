@@ -41,7 +41,6 @@ const CHUNK_BYTES = 64 * 1024;
 
 export function tailFiles({ folder, suffix, onLine, onLost }: TailOptions): FileTail {
   const followed = new Map<string, Followed>();
-  const buffer = Buffer.alloc(CHUNK_BYTES);
 
   const lose = (path: string, file: Followed | undefined, detail: string) => {
     if (file?.isLost === true) return;
@@ -77,8 +76,10 @@ export function tailFiles({ folder, suffix, onLine, onLost }: TailOptions): File
       const { dev, ino, size } = fstatSync(fd);
       if (dev !== file.dev || ino !== file.ino) return lose(path, file, "is another file");
       if (size < file.offset) return lose(path, file, "was cut");
+      // For this read alone: hundreds of runs follow files that say nothing for a long time.
+      const buffer = Buffer.allocUnsafe(Math.min(CHUNK_BYTES, size - file.offset + 1));
       for (;;) {
-        const count = readSync(fd, buffer, 0, CHUNK_BYTES, file.offset);
+        const count = readSync(fd, buffer, 0, buffer.length, file.offset);
         if (count === 0) return;
         file.offset += count;
         file.framer.push(buffer.subarray(0, count));

@@ -19,19 +19,11 @@ export function tmpDirName(runId: string): string {
 }
 
 /** Absolute real path. */
-export async function planTmpDir(
-  options: Pick<SpawnOptions, "env" | "baseEnv">,
-  runId: string,
-): Promise<string> {
-  return join(await realPathOfPlanned(temporaryFolder(options)), tmpDirName(runId));
+export function planTmpDir(options: Pick<SpawnOptions, "env" | "baseEnv">, runId: string): string {
+  return join(realPathOfPlanned(temporaryFolder(options)), tmpDirName(runId));
 }
 
 /** Rejects when there is something of that name: it is not ours. */
-export async function makeTmpDir(
-  options: Pick<SpawnOptions, "env" | "baseEnv">,
-  runId: string,
-): Promise<string> {
-  const path = await planTmpDir(options, runId);
+export async function makeTmpDir(path: string): Promise<void> {
   await mkdir(path, { mode: 0o700 });
-  return path;
 }

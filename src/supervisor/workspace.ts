@@ -2,8 +2,8 @@
 // entry counts while its supervisor or a process of its run lives, whatever its age.
 
 import { createHash } from "node:crypto";
-import { readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
 import { z } from "zod";
 import { AgentHooksRefused, type Issue } from "../errors.ts";
 import { OWNER_PATTERN, ownerName, removeAbandoned } from "../exec/owner-name.ts";
@@ -37,6 +37,9 @@ export interface WorkspaceClaim {
   release(options?: { hasSurvivors: boolean }): Promise<void>;
 }
 
+/** Entries of shared runs of this process: what they say is known, so that a start does not read those of hundreds of others. */
+const ownShared = new Set<string>();
+
 /** Longest wait for others that look into the same entries. */
 const TURN_MS = 10_000;
 
@@ -67,20 +70,30 @@ export async function claimWorkspace({
   const release = async ({ hasSurvivors } = { hasSurvivors: false }) => {
     if (isReleased) return;
     isReleased = true;
+    ownShared.delete(path);
     const step = hasSurvivors ? writeEntry(path, { ...entry, supervisor: null }) : rm(path, { force: true });
     await step.catch(() => {}); // the entry dies with this process
   };
+  // Written before the others are looked at, always: of two that must not meet at least one sees the other, with and without a lock.
   try {
+    if (use === "shared") {
+      await writeEntry(path, entry);
+      ownShared.add(path);
+      // Nearly always. A rival may itself be about to give way: that is told by those who take turns.
+      if ((await readRivals(folder, name, entry)).length === 0) return { problem: undefined, release };
+    }
     const leave = await takeTurn({ path: join(folder, name), waitMs: TURN_MS, signal });
     try {
-      // Written before the others are looked at: should the lock fail, two runs rather refuse each other than both go on.
-      await writeEntry(path, entry);
-      for (const other of await readOthers(folder, name, runId)) {
-        if (use === "shared" && other.entry.use === "shared") continue;
+      if (use === "exclusive") await writeEntry(path, entry);
+      for (const other of await readRivals(folder, name, entry)) {
         const holder = await describeHolder(stateDir, other.entry);
         if (holder === undefined) await rm(other.path, { force: true });
         else throw new AgentHooksRefused([describeBusy(other, holder)]);
       }
+    } catch (error) {
+      // Within the turn: who comes next must not take for a rival what has given way.
+      await release();
+      throw error;
     } finally {
       await leave();
     }
@@ -99,8 +112,13 @@ export async function claimWorkspace({
 
 async function writeEntry(path: string, entry: Entry): Promise<void> {
   const written = `${path}.${ownerName()}.new`;
+  const write = () => writeFile(written, JSON.stringify(entry), { mode: 0o600 });
   try {
-    await writeFile(written, JSON.stringify(entry), { mode: 0o600 });
+    await write().catch(async (error: NodeJS.ErrnoException) => {
+      if (error.code !== "ENOENT") throw error;
+      await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+      await write();
+    });
     await rename(written, path);
   } catch (error) {
     await rm(written, { force: true });
@@ -144,14 +162,17 @@ interface Other {
   readonly entry: Entry;
 }
 
-async function readOthers(folder: string, name: string, runId: string): Promise<Other[]> {
+/** The others that an entry may not be beside. */
+async function readRivals(folder: string, name: string, { runId, use }: Entry): Promise<Other[]> {
   const others: Other[] = [];
   for (const file of await readdir(folder)) {
     if (!file.startsWith(`${name}.`) || !file.endsWith(".json") || file === `${name}.${runId}.json`) continue;
     const path = join(folder, file);
+    if (use === "shared" && ownShared.has(path)) continue;
     const text = await readFile(path, "utf8").catch(() => undefined); // released meanwhile
     if (text === undefined) continue;
-    others.push({ path, entry: entrySchema.parse(JSON.parse(text)) });
+    const entry = entrySchema.parse(JSON.parse(text));
+    if (use === "exclusive" || entry.use === "exclusive") others.push({ path, entry });
   }
   return others;
 }

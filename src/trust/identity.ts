@@ -1,7 +1,7 @@
 // What a file was when it was checked, and whether it still is. Cheap fields first; bytes are read again when any of them differs.
 
 import { createHash } from "node:crypto";
-import { createReadStream } from "node:fs";
+import { createReadStream, statSync } from "node:fs";
 import { realpath, stat } from "node:fs/promises";
 import { pipeline } from "node:stream/promises";
 import type { FileIdentity } from "../compiler/plan.ts";
@@ -12,22 +12,31 @@ async function sha256OfFile(path: string): Promise<string> {
   return hash.digest("hex");
 }
 
-const hashed = new Map<string, string>();
+/** By path and numbers: a binary has hundreds of megabytes, and is compiled for again and again. A change of any number is another key. */
+const hashed = new Map<string, Promise<string>>();
+
+function hashOnce(path: string, key: string): Promise<string> {
+  const known = hashed.get(key);
+  if (known !== undefined) return known;
+  const hashing = sha256OfFile(path);
+  hashed.set(key, hashing);
+  hashing.catch(() => hashed.delete(key)); // the next one reads it anew
+  return hashing;
+}
 
 /** Identity of a regular file, links resolved. Rejects with the file system's own error. */
 export async function identifyFile(path: string): Promise<FileIdentity> {
   const real = await realpath(path);
   const { dev, ino, size, mtimeMs, ctimeMs, mode } = await stat(real);
   const key = [real, dev, ino, size, mtimeMs, ctimeMs].join("\0");
-  const sha256 = hashed.get(key) ?? (await sha256OfFile(real));
-  hashed.set(key, sha256);
+  const sha256 = await hashOnce(real, key);
   return Object.freeze({ path: real, dev, ino, size, mtimeMs, ctimeMs, mode, sha256 });
 }
 
 /** Says how a file differs from its recorded identity, or undefined when its bytes are the same. Never throws. */
 export async function describeDifference(identity: FileIdentity): Promise<string | undefined> {
   try {
-    const now = await stat(identity.path);
+    const now = statSync(identity.path);
     if (!now.isFile()) return `${identity.path} is no longer a regular file`;
     const isSame =
       now.dev === identity.dev &&

@@ -38,7 +38,8 @@ afterEach(async () => {
   await place.remove();
 });
 
-const create = (runId = "r1") => createJournal(stateDirOf(place), runId, admittedLine(place, runId));
+const create = async (runId = "r1") =>
+  (await createJournal(stateDirOf(place), runId, admittedLine(place, runId))).close();
 const names = () => readdirSync(journalsOf(place));
 const read = async () => (await readJournal(journalPath(stateDirOf(place), "r1")))?.record;
 const diskFull = () => Object.assign(new Error("ENOSPC: no space left on device, write"), { code: "ENOSPC" });

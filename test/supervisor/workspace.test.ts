@@ -230,3 +230,27 @@ describe("an entry", () => {
     expect(await busy(start({ workspace: "exclusive" }))).toEqual(["workspace_busy"]);
   });
 });
+
+test("of those who come at the same time, an exclusive one is never beside another, and somebody always gets in", async () => {
+  const stateDir = stateDirOf(place);
+  const cwd = await realpath(place.cwd);
+  for (let round = 0; round < 25; round += 1) {
+    const uses = ["shared", "exclusive", "shared", "exclusive", "shared"] as const;
+    const claims = await Promise.allSettled(
+      uses.map((use, index) =>
+        claimWorkspace({
+          stateDir,
+          runId: `r${round}-${index}`,
+          cwd,
+          use,
+          signal: new AbortController().signal,
+        }),
+      ),
+    );
+    const inside = uses.filter((_, index) => claims[index]?.status === "fulfilled");
+    expect(inside.length).toBeGreaterThan(0);
+    if (inside.includes("exclusive")) expect(inside).toEqual(["exclusive"]);
+    for (const claim of claims) if (claim.status === "fulfilled") await claim.value.release();
+    expect((await entries()).filter((name) => name.endsWith(".json"))).toEqual([]);
+  }
+});

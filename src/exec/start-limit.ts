@@ -1,0 +1,21 @@
+// How many runs of this process are laid out or started at the same time. More of them would only make each other late, and add up their short
+// synchronous steps to a pause of the event loop. What waits for others (hooks, another process, the agent's own start) must not hold a place.
+
+/** Enough for the file system and the kernel to have work while this process waits for either. */
+const PLACES = 4;
+
+const waiting: (() => void)[] = [];
+let taken = 0;
+
+/** Runs a step when a place is free; in the order of calls, at once when it comes alone. */
+export async function withStartPlace<Made>(step: () => Promise<Made>): Promise<Made> {
+  if (taken < PLACES) taken += 1;
+  else await new Promise<void>((resolve) => waiting.push(resolve)); // the place is handed on
+  try {
+    return await step();
+  } finally {
+    const next = waiting.shift();
+    if (next === undefined) taken -= 1;
+    else next();
+  }
+}
