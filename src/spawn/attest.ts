@@ -79,8 +79,7 @@ export async function startAttested(
 
   const ownReport =
     rendered.preflightArgv === undefined ? undefined : await attest(channelOfOwnProcess(start, signal));
-  const child = await withStartPlace(() => startChecked(scope, layout, onSpawned));
-  onStarted(child);
+  const child = await withStartPlace(() => startChecked(scope, layout, { onSpawned, onStarted }));
   const lines = createLineHub();
   const callbacks = openCallbacks(scope, child);
   onCallbacks(callbacks);
@@ -110,7 +109,7 @@ export async function startAttested(
 async function startChecked(
   { plan, runId, recipe }: RunScope,
   { rendered, context, environment, runDirectory }: RunLayout,
-  onSpawned: StartHandlers["onSpawned"],
+  { onSpawned, onStarted }: Pick<StartHandlers, "onSpawned" | "onStarted">,
 ): Promise<ProviderChild> {
   // First the turn: nothing is to be waited for between the checks and the start.
   await takeStartTurn();
@@ -144,6 +143,7 @@ async function startChecked(
       written.catch(() => {}); // awaited below; no child, no need of it
     },
   });
+  onStarted(child);
   try {
     await written;
   } catch (error) {

@@ -36,7 +36,7 @@ test("a start that comes alone does not wait for a turn", async () => {
   expect(hasTurn).toBe(true);
 });
 
-test("no more than four runs are started at a time, in order, and a failure frees its place", async () => {
+test("no more than two runs are started at a time, in order, and a failure frees its place", async () => {
   let atWork = 0;
   let most = 0;
   const order: number[] = [];
@@ -53,7 +53,7 @@ test("no more than four runs are started at a time, in order, and a failure free
       }),
     ),
   );
-  expect(most).toBe(4);
+  expect(most).toBe(2);
   expect(order).toEqual(Array.from({ length: 12 }, (_, n) => n));
   expect(outcomes.filter(({ status }) => status === "fulfilled")).toHaveLength(6);
   expect(await withStartPlace(async () => "free")).toBe("free");
