@@ -34,7 +34,7 @@ export async function benchSpawn({ rounds = 40, each = 3 } = {}) {
   codexAdapter.preflight = async () => ({ issues: [], foreignHooks: [], capabilities: {} });
   try {
     const hooks = await compileAgentHooks(
-      { PreToolUse: [{ hooks: [{ type: "function", handler: () => undefined }] }] },
+      {}, // the script asks no hook: with one its run would end as unenforced
       { provider: "codex", cwd, binary: cli, prove: "off" },
     );
     const bare = async () => {
