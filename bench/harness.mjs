@@ -110,7 +110,7 @@ export function quantile(values, q) {
   return sorted[low] + (sorted[Math.ceil(at)] - sorted[low]) * (at - low);
 }
 
-/** As Markdown. A table of a busy machine says so, and promises that are broken there are not called broken. */
+/** As Markdown. A table of a busy machine says so, and its promises are called neither kept nor broken. */
 export function toMarkdown({
   title,
   unit,
@@ -138,7 +138,7 @@ export function toMarkdown({
     `Load ${loadBefore.toFixed(2)} before, ${loadAfter.toFixed(2)} after.${notes.map((note) => ` ${note}`).join("")}`,
   ];
   if (checks.length > 0) {
-    const verdict = (holds) => (holds ? "holds" : busy ? "not judged" : "BROKEN");
+    const verdict = (holds) => (busy ? "not judged" : holds ? "holds" : "BROKEN");
     lines.push(
       "",
       ...table(

@@ -1,10 +1,12 @@
 // `npm run bench`: every comparison, as tables on stdout, as data in bench/results.json and on docs/PERFORMANCE.md.
 // Exits 1 when a promise is broken on a quiet machine.
 //   --quick       a smoke run: its numbers mean nothing, nothing is judged or written
-//   --only NAME   the tables of that name alone, as often as wanted; nothing is written
+//   --only NAME   the tables of that name alone, as often as wanted; nothing is written, unless
+//   --write       puts them among the results of an earlier run on this machine
+//   --rounds N    that many of everything: rougher, and sooner done; the tables say how many samples they have
 //   --short       what needs neither peers nor real CLIs, in little time, against limits `SHORT_FACTOR` times as wide, on a busy machine too
 
-import { writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { benchFanOut } from "./fan-out.mjs";
@@ -27,7 +29,12 @@ import { writePage } from "./write-page.mjs";
 const TABLES = [
   { name: "package", run: benchPackage, quick: { rounds: 3 } },
   { name: "host", run: benchHost, quick: { rounds: 3 }, short: { rounds: 7 } },
-  { name: "hooks", run: benchHooks, quick: { rounds: 3, each: 2 }, short: { rounds: 8, each: 2 } },
+  {
+    name: "hooks",
+    run: benchHooks,
+    quick: { rounds: 3, each: 2 },
+    short: { rounds: 16, each: 1, batch: 10 },
+  },
   { name: "persistent", run: benchPersistent, quick: { rounds: 3 } },
   { name: "spawn", run: benchSpawn, quick: { rounds: 3, each: 1 } },
   {
@@ -51,17 +58,26 @@ const TABLES = [
 /** Room for a loaded machine with few cores: what breaks a limit that many times as wide is slower, not unlucky. */
 const SHORT_FACTOR = 2.5;
 
+const RESULTS = join(import.meta.dirname, "results.json");
+
 const { values: flags } = parseArgs({
   options: {
     quick: { type: "boolean", default: false },
     short: { type: "boolean", default: false },
     only: { type: "string", multiple: true, default: [] },
+    write: { type: "boolean", default: false },
+    rounds: { type: "string" },
   },
 });
 const names = TABLES.map(({ name }) => name);
 const unknown = flags.only.filter((name) => !names.includes(name));
 if (unknown.length > 0) {
   console.error(`no tables ${unknown.join(", ")}; there are ${names.join(", ")}`);
+  process.exit(64);
+}
+
+if (flags.rounds !== undefined && !/^[1-9]\d*$/.test(flags.rounds)) {
+  console.error(`--rounds takes a number from 1: ${JSON.stringify(flags.rounds)}`);
   process.exit(64);
 }
 
@@ -76,17 +92,29 @@ const wanted = TABLES.filter(
     (flags.only.length === 0 || flags.only.includes(name)) && (!flags.short || short !== undefined),
 );
 const results = [];
+const failed = [];
 for (const table of wanted) {
-  for (const result of await measure(table)) {
-    results.push(result);
-    console.log(`${toMarkdown(result)}\n`);
+  try {
+    for (const result of await measure(table)) {
+      results.push(result);
+      console.log(`${toMarkdown(result)}\n`);
+    }
+  } catch (error) {
+    // The others took long to measure.
+    failed.push(`${table.name}: ${error instanceof Error ? error.stack : error}`);
   }
 }
 
 async function measure({ name, run, quick, short }) {
   if (!flags.short) {
-    const tables = [await run(flags.quick ? quick : {})].flat();
-    return tables.map((table) => ({ name, ...table, busy: on.busy || flags.quick }));
+    const rounds = flags.rounds === undefined ? {} : { rounds: Number(flags.rounds) };
+    const tables = [await run({ ...(flags.quick ? quick : {}), ...rounds })].flat();
+    return tables.map((table) => ({
+      name,
+      measuredAt: new Date().toISOString(),
+      ...table,
+      busy: on.busy || flags.quick,
+    }));
   }
   const once = async () =>
     [await run(short)].flat().map((table) => ({ name, ...loosen(table, SHORT_FACTOR), busy: false }));
@@ -99,13 +127,29 @@ function isSound({ checks }) {
   return checks.every(({ holds }) => holds);
 }
 
-if (!flags.quick && !flags.short && flags.only.length === 0) {
-  const file = join(import.meta.dirname, "results.json");
-  const data = { measuredAt: new Date().toISOString(), machine: on, results };
-  writeFileSync(file, `${JSON.stringify(data, null, 2)}\n`);
+if (!flags.quick && !flags.short && (flags.only.length === 0 || flags.write)) {
+  const data = { machine: on, results: [...keepEarlier(), ...results].sort(byPlace) };
+  writeFileSync(RESULTS, `${JSON.stringify(data, null, 2)}\n`);
   writePage(data);
 }
+
+/** Tables of an earlier run that are not measured now, or could not be. Not of another machine: ratios would stand side by side that cannot be compared. */
+function keepEarlier() {
+  const earlier = JSON.parse(readFileSync(RESULTS, "utf8"));
+  const measured = new Set(results.map(({ name }) => name));
+  const isSame = ["cpu", "cores", "platform", "node"].every((key) => earlier.machine[key] === on[key]);
+  const missing = names.filter((name) => !measured.has(name));
+  if (missing.length === 0) return [];
+  if (!isSame) throw new Error(`not measured, and known of another machine alone: ${missing.join(", ")}`);
+  return earlier.results.filter(({ name }) => missing.includes(name));
+}
+
+function byPlace(one, other) {
+  return names.indexOf(one.name) - names.indexOf(other.name);
+}
+
 const broken = results.filter(({ busy }) => !busy).filter((table) => !isSound(table));
 for (const { title, checks } of broken)
   for (const { promise, holds } of checks) if (!holds) console.log(`broken: ${title}: ${promise}`);
-if (broken.length > 0) process.exitCode = 1;
+for (const failure of failed) console.log(`failed: ${failure}`);
+if (broken.length > 0 || failed.length > 0) process.exitCode = 1;

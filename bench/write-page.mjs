@@ -34,10 +34,14 @@ function renderBlock(name, data) {
   return tables.map(toMarkdown).join("\n\n");
 }
 
-function describeMachine({ measuredAt, machine: on }) {
-  const how = `Measured ${measuredAt.slice(0, 10)} on ${on.cpu}, ${on.cores} cores, ${Math.round(on.memoryMiB / 1024)} GiB, ${on.platform}, Node ${on.node}.`;
-  if (!on.busy) return how;
-  return `${how} **The machine was at work for others (${Math.round(on.busyCpu * 100)} % of its processors at the start): the ratios are rough, times are too long, and no promise was judged.**`;
+function describeMachine({ machine: on, results }) {
+  const days = [...new Set(results.map(({ measuredAt }) => measuredAt.slice(0, 10)))].sort();
+  const how = `Measured ${days.length === 1 ? days[0] : `${days[0]} to ${days.at(-1)}`} on ${on.cpu}, ${on.cores} cores, ${Math.round(on.memoryMiB / 1024)} GiB, ${on.platform}, Node ${on.node}.`;
+  const busy = results.filter((table) => table.busy).length;
+  if (busy === 0) return how;
+  const which =
+    busy === results.length ? "" : ` while ${busy} of ${results.length} tables were measured, which say so`;
+  return `${how} **The machine was at work for others${which}: there the ratios are rough, times are too long, and no promise was judged.**`;
 }
 
 /** What each kind of hook adds to a tool call without any. */
@@ -59,9 +63,11 @@ function listPromises({ results }) {
   const all = results.flatMap(({ checks, busy }) => checks.map((check) => ({ ...check, busy })));
   const broken = all.filter(({ holds, busy }) => !holds && !busy);
   const counted = `${all.length} promises were measured`;
-  if (all.some(({ busy }) => busy)) return `${counted}; on a busy machine none is judged.`;
-  if (broken.length === 0) return `${counted}, and all held.`;
-  return `${counted}; ${broken.length} did not hold: ${broken.map(({ promise }) => promise).join("; ")}.`;
+  const open = all.filter(({ busy }) => busy).length;
+  const judged = open === 0 ? counted : `${counted}, ${open} of them on a busy machine, where none is judged`;
+  if (open === all.length) return `${judged}.`;
+  if (broken.length === 0) return `${judged}; all${open === 0 ? "" : " others"} held.`;
+  return `${judged}; ${broken.length} did not hold: ${broken.map(({ promise }) => promise).join("; ")}.`;
 }
 
 /** @param {object} data as in bench/results.json */
