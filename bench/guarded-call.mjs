@@ -1,7 +1,9 @@
 // What one guard adds to one tool call of the real CLIs, against a loopback model: no hook, a `/bin/true` hook as the provider
-// runs it, a Node script as the provider runs it, and a Bridle function handler behind shim and broker. The provider's own hook
-// commands are put in the place of ours after rendering, so that everything else is the same.
+// runs it, a Node and a Python script as the provider runs them, a Bridle function handler behind shim and broker or over callbacks, and a
+// callback of claude's official SDK. The provider's own hook commands are put in the place of ours after rendering, so that everything else is
+// the same.
 
+import { spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { dirname, join } from "node:path";
@@ -106,13 +108,66 @@ async function measure(provider, { folder, binary, command, handler, transport =
     Object.assign(adapter, real);
     await server.close();
   }
-  const asked = server.requests.filter(
+  return msPerCall(server);
+}
+
+/** The mean of a call, from the model request before the first to the one behind the last. */
+function msPerCall({ requests }) {
+  const asked = requests.filter(
     ({ method, path }) => method === "POST" && /\/(messages|responses)(\?|$)/.test(path),
   );
   return (asked.at(-1).at - asked.at(-1 - CALLS).at) / CALLS;
 }
 
-export async function benchProvider(provider, { rounds }) {
+/** The same calls of claude under its official SDK, with a hook that has no objection. */
+async function measureClaudeSdk(query, { folder, binary }) {
+  const cwd = mkdtempSync(join(folder, "project-"));
+  const token = scriptToken("bench");
+  const step = { tools: [{ kind: "shell", command: "true" }] };
+  const server = await startAnthropicServer({ scripts: { [token]: Array(CALLS).fill(step) } });
+  const { env, models } = loopbackProvider("claude", server.url);
+  let count = 0;
+  const hook = async () => {
+    count += 1;
+    return {};
+  };
+  let ended;
+  try {
+    const options = {
+      pathToClaudeCodeExecutable: binary,
+      cwd,
+      env: {
+        PATH: `${dirname(process.execPath)}:/usr/bin:/bin`,
+        HOME: folder,
+        TMPDIR: join(folder, "tmp"),
+        CLAUDE_CONFIG_DIR: mkdtempSync(join(folder, "home-")),
+        ...env,
+      },
+      model: models[0],
+      settingSources: [],
+      allowedTools: ["Bash"],
+      permissionMode: "default",
+      hooks: { PreToolUse: [{ hooks: [hook] }] },
+    };
+    for await (const message of query({ prompt: `go ${token}`, options }))
+      if (message.type === "result") ended = message.subtype;
+  } finally {
+    await server.close();
+  }
+  if (ended !== "success") throw new Error(`claude under its SDK ended as ${ended}`);
+  if (count !== CALLS) throw new Error(`${count} of ${CALLS} calls reached the hook of the SDK`);
+  return msPerCall(server);
+}
+
+/** The interpreter itself: `python3` may be a script that looks for it. Undefined: there is none. */
+function findPython() {
+  const { status, stdout } = spawnSync("python3", ["-c", "import sys; print(sys.executable)"], {
+    encoding: "utf8",
+  });
+  return status === 0 ? stdout.trim() : undefined;
+}
+
+async function benchProvider(provider, { rounds }) {
   const modules = join(import.meta.dirname, "..", "conformance", "node_modules");
   const binary = await findInPackages(provider, modules);
   if (binary === undefined) throw new Error(`no ${provider}: run npm ci --prefix conformance`);
@@ -121,6 +176,10 @@ export async function benchProvider(provider, { rounds }) {
   mkdirSync(join(folder, "tmp"));
   const script = join(folder, "hook.cjs");
   writeFileSync(script, "process.stdin.resume();\n");
+  const python = findPython();
+  const pythonScript = join(folder, "hook.py");
+  writeFileSync(pythonScript, "import json, sys\njson.load(sys.stdin)\n");
+  const query = provider === "claude" ? (await import("@anthropic-ai/claude-agent-sdk")).query : undefined;
   const at = (options) => () => measure(provider, { folder, binary, ...options });
   try {
     return await compare({
@@ -134,12 +193,22 @@ export async function benchProvider(provider, { rounds }) {
         { name: "no hook", run: at({}) },
         { name: "/bin/true hook", run: at({ command: "/bin/true" }) },
         { name: "Node script hook", run: at({ command: `'${process.execPath}' '${script}'` }) },
+        ...(python === undefined
+          ? []
+          : [{ name: "Python script hook", run: at({ command: `'${python}' '${pythonScript}'` }) }]),
         { name: "Bridle, shim", run: at({ handler: true }) },
-        ...(provider === "claude"
-          ? [{ name: "Bridle, callbacks", run: at({ handler: true, transport: "callbacks" }) }]
-          : []),
+        ...(query === undefined
+          ? []
+          : [
+              { name: "Bridle, callbacks", run: at({ handler: true, transport: "callbacks" }) },
+              {
+                name: "claude-agent-sdk, a hook",
+                run: () => measureClaudeSdk(query, { folder, binary }),
+              },
+            ]),
       ],
       limits: LIMITS[provider],
+      notes: python === undefined ? ["This machine has no python3."] : [],
     });
   } finally {
     rmSync(folder, { recursive: true, force: true });

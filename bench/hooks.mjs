@@ -39,20 +39,18 @@ async function callHook(command) {
   if (code !== 0) throw new Error(`The hook exited with ${code}: ${stderr}`);
 }
 
-/** Calls of one `sh` loop: its own start is spread over all of them. */
-const BATCH = 50;
-const LOOP = `n=0; while [ $n -lt ${BATCH} ]; do n=$((n + 1)); o=$(/bin/sh -c "$1" <"$2") || exit 1; done`;
+const LOOP = `n=0; while [ $n -lt "$3" ]; do n=$((n + 1)); o=$(/bin/sh -c "$1" <"$2") || exit 1; done`;
 
-/** Runs a handler `BATCH` times from a shell, output read to its end; the mean of a call in ms. */
-async function callHookFromShell(command, envelopeFile) {
+/** Runs a handler `batch` times from a shell, output read to its end; the mean of a call in ms. */
+async function callHookFromShell(command, envelopeFile, batch) {
   const start = performance.now();
-  const child = spawn("/bin/sh", ["-c", LOOP, "loop", command, envelopeFile], {
+  const child = spawn("/bin/sh", ["-c", LOOP, "loop", command, envelopeFile, String(batch)], {
     env: { PATH: process.env.PATH },
     stdio: ["ignore", "ignore", "inherit"],
   });
   const [code] = await once(child, "close");
   if (code !== 0) throw new Error("A hook of the loop failed.");
-  return (performance.now() - start) / BATCH;
+  return (performance.now() - start) / batch;
 }
 
 const LIMITS = {
@@ -67,7 +65,8 @@ const LIMITS = {
   }),
 };
 
-export async function benchHooks({ rounds = 40, each = 5 } = {}) {
+/** @param options `batch`: calls of one `sh` loop; its own start is spread over all of them */
+export async function benchHooks({ rounds = 40, each = 5, batch = 50 } = {}) {
   const parent = join(homedir(), ".cache", "bridle-bench");
   mkdirSync(parent, { recursive: true });
   const work = mkdtempSync(join(parent, "hooks-"));
@@ -101,13 +100,13 @@ export async function benchHooks({ rounds = 40, each = 5 } = {}) {
     const common = { unit: "ms", baseline: "/bin/true", limits: LIMITS };
     const fromShell = await compare({
       ...common,
-      title: `One hook call, from a sh loop (means of ${BATCH} calls)`,
+      title: `One hook call, from a sh loop (means of ${batch} calls)`,
       rounds: Math.ceil(rounds / 4),
       warmup: 1,
       each: 1,
       variants: handlers.map(([name, command]) => ({
         name,
-        run: () => callHookFromShell(command, envelopeFile),
+        run: () => callHookFromShell(command, envelopeFile, batch),
       })),
     });
     const fromNode = await compare({

@@ -1,6 +1,6 @@
 // One line of a provider's output as a JSON object, or as the event that says it is none. The same for every provider.
 
-import { isJsonObject, type JsonObject, parseJsonObject } from "../json.ts";
+import { type Json, type JsonObject, parseJsonObject } from "../json.ts";
 import type { StreamEvent } from "./provider.ts";
 
 /** Most text of such a line that is kept, in bytes of UTF-8. */
@@ -12,7 +12,7 @@ const DEEPEST = 1000;
 /** Undefined for what is no JSON object, or nests deeper than 1,000 levels. */
 export function readLine(text: string): JsonObject | undefined {
   const line = parseJsonObject(text);
-  return line === undefined || (mayBeTooDeep(text) && isTooDeep(line)) ? undefined : line;
+  return line === undefined || (mayBeTooDeep(text) && isDeeperThan(DEEPEST, line)) ? undefined : line;
 }
 
 /** What stands for a line that `readLine` does not take. */
@@ -28,25 +28,19 @@ function startOf(line: string): string {
   return start.toString("utf8", 0, written);
 }
 
-/** A level takes a bracket, and lines with that many are few: those alone are walked. */
+/** A level takes at least two characters of the text. */
 function mayBeTooDeep(text: string): boolean {
-  if (text.length <= 2 * DEEPEST) return false;
-  let brackets = 0;
-  for (const bracket of ["[", "{"])
-    for (let at = text.indexOf(bracket); at !== -1; at = text.indexOf(bracket, at + 1))
-      if (++brackets > DEEPEST) return true;
-  return false;
+  return text.length > 2 * DEEPEST;
 }
 
-function isTooDeep(line: JsonObject): boolean {
-  let level: object[] = [line];
-  for (let depth = 1; level.length > 0; depth++) {
-    if (depth > DEEPEST) return true;
-    level = level.flatMap((value) => Object.values(value).filter(isContainer));
+/** By recursion, which is as deep as is looked. A walk costs less than the parsing did, and makes nothing. */
+function isDeeperThan(levels: number, value: Json): boolean {
+  if (typeof value !== "object" || value === null) return false;
+  if (levels === 0) return true;
+  if (Array.isArray(value)) {
+    for (const inner of value) if (isDeeperThan(levels - 1, inner)) return true;
+    return false;
   }
+  for (const key in value) if (isDeeperThan(levels - 1, value[key] as Json)) return true;
   return false;
-}
-
-function isContainer(value: unknown): value is object {
-  return isJsonObject(value) || Array.isArray(value);
 }

@@ -24,6 +24,7 @@ import { createFinisher } from "./finish.ts";
 import { createOutputHold } from "./hold-output.ts";
 import { createLife, type Life } from "./life.ts";
 import { admitReceipts, noteLayout } from "./note-run.ts";
+import { onceATurn } from "./once-a-turn.ts";
 import { openBroker } from "./open-guard-paths.ts";
 import type { SpawnOptions } from "./options.ts";
 import { precheckRun } from "./precheck.ts";
@@ -108,7 +109,7 @@ export async function startRun(plan: HookPlan, entered: Entered, given: SpawnOpt
       ledger: scope.runtime.ledger,
       attestation: scope.attestation,
       receipts: scope.receipts,
-      runDirectory: layout.runDirectory,
+      changedQuickly: onceATurn(() => layout.runDirectory.changedQuickly(undefined)),
       end: (cause) => scope.ender.end(cause),
     });
     const watchForPrompt = watchPrompt({ ...scope, end: (cause) => scope.ender.end(cause) });
@@ -123,11 +124,14 @@ export async function startRun(plan: HookPlan, entered: Entered, given: SpawnOpt
       queue.push({ type: "warning", ...warning }),
     );
     parts.session = session;
+    const lookAtRun = onceATurn(() => {
+      directory.look();
+      session?.look();
+    });
     const handlers: StartHandlers = {
       life,
       onEvent: (event) => {
-        directory.look();
-        session?.look();
+        lookAtRun();
         watchForPrompt(event);
         watch(event);
         queue.push(event.type === "unparsed" ? { ...event, text: scope.redactor.text(event.text) } : event);

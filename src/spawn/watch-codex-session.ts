@@ -8,7 +8,7 @@ import { readSessionLine, SESSION_FILES, type SessionFact } from "../render/code
 import type { CallLedger } from "./call-ledger.ts";
 import { tailFiles } from "./tail-files.ts";
 
-/** How often the files are looked at, in milliseconds; each event of the stream is a look as well. */
+/** How often the files are looked at, in milliseconds; each chunk of the stream is a look as well. */
 const LOOK_EVERY_MS = 20;
 
 export interface CodexSessionWatch {

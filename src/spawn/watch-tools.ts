@@ -1,7 +1,6 @@
 // Watches the stream for a tool that ran past its guard. An overwritten shim, a killed hook shell or a provider that skipped a hook
 // asks nobody; what shows it is a tool that ran without an admitting PreToolUse verdict. What follows it must not run.
 
-import type { RunDirectory } from "../broker/run-directory.ts";
 import type { HookPlan } from "../compiler/plan.ts";
 import type { Json } from "../json.ts";
 import { CANARY_EVENT } from "../profile/events.ts";
@@ -25,7 +24,8 @@ export interface ToolWatch {
   readonly ledger: Pick<CallLedger, "isAdmitted" | "working" | "end">;
   readonly attestation: Pick<Attestation, "isCanaryMissing" | "isCallbackMissing">;
   readonly receipts: Pick<ReceiptWriter, "write">;
-  readonly runDirectory: Pick<RunDirectory, "changedQuickly">;
+  /** What of the run directory is not as it was made. */
+  readonly changedQuickly: () => readonly string[];
   readonly end: (cause: StopCause) => void;
 }
 
@@ -35,7 +35,7 @@ export function watchTools({
   ledger,
   attestation,
   receipts,
-  runDirectory,
+  changedQuickly,
   end,
 }: ToolWatch): (event: AgentEventBody) => void {
   const isGuarded = plan.events.includes("PreToolUse");
@@ -50,7 +50,7 @@ export function watchTools({
     // Not for a message: commands of claude's own ask no UserPromptSubmit, and call no tool (C-45).
     if (attestation.isCallbackMissing)
       return { fault: "canary", detail: `${event.type} before any callback came over the agent's own pipes` };
-    const [change] = runDirectory.changedQuickly(undefined);
+    const [change] = changedQuickly();
     if (change !== undefined) return { fault: "tampered", detail: change };
     if (!isGuarded) return undefined;
     if (event.type === "tool_result") {

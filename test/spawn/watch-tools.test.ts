@@ -24,7 +24,7 @@ function watched({
     ledger: { isAdmitted: (id) => ids.includes(id), working, end: () => {} },
     attestation: { isCanaryMissing, isCallbackMissing },
     receipts: { write: () => {} },
-    runDirectory: { changedQuickly: () => (change === undefined ? [] : [change]) },
+    changedQuickly: () => (change === undefined ? [] : [change]),
     end: (cause) => causes.push(cause.kind === "unenforced" ? cause.reason : cause.kind),
   });
   return { listener, causes };
