@@ -122,26 +122,47 @@ export function createEventQueue(
     wake();
   };
 
-  async function* iterate(): AsyncGenerator<AgentEvent> {
-    let sinceTurn = 0;
-    try {
-      for (;;) {
-        const event = take();
-        if (event !== undefined) {
-          yield event;
-          if (++sinceTurn < EVENTS_PER_TURN) continue;
-          sinceTurn = 0;
-          await nextTurn();
-        } else if (hasEnded || state === "detached") return;
-        else
-          await new Promise<void>((resolve) => {
-            wake = resolve;
-          });
-      }
-    } finally {
-      detach();
+  let sinceTurn = 0;
+  /** The last call of `next` that had to wait: those behind it are served after it. */
+  let lastWait: Promise<unknown> | undefined;
+
+  const waitForNext = async (): Promise<IteratorResult<AgentEvent, undefined>> => {
+    if (sinceTurn >= EVENTS_PER_TURN) {
+      await nextTurn();
+      sinceTurn = 0;
     }
-  }
+    for (;;) {
+      const event = take();
+      if (event !== undefined) {
+        sinceTurn += 1;
+        return { done: false, value: event };
+      }
+      if (hasEnded || state === "detached") {
+        detach();
+        return { done: true, value: undefined };
+      }
+      await new Promise<void>((resolve) => {
+        wake = resolve;
+      });
+    }
+  };
+
+  /** Not an async generator: that takes more time than all the rest of an event's way. */
+  const next = (): Promise<IteratorResult<AgentEvent, undefined>> => {
+    if (lastWait === undefined && sinceTurn < EVENTS_PER_TURN) {
+      const event = take();
+      if (event !== undefined) {
+        sinceTurn += 1;
+        return Promise.resolve({ done: false, value: event });
+      }
+    }
+    const waited = lastWait === undefined ? waitForNext() : lastWait.then(waitForNext);
+    lastWait = waited;
+    void waited.then(() => {
+      if (lastWait === waited) lastWait = undefined;
+    });
+    return waited;
+  };
 
   return {
     push(body) {
@@ -164,13 +185,11 @@ export function createEventQueue(
     [Symbol.asyncIterator]() {
       if (state !== "unattached") throw new Error("a run has one consumer; its events were already taken");
       state = "attached";
-      const events = iterate();
       return {
-        next: () => events.next(),
-        // A generator that was never asked for anything runs no `finally`.
+        next,
         return: () => {
           detach();
-          return events.return(undefined);
+          return Promise.resolve({ done: true, value: undefined });
         },
       };
     },

@@ -10,6 +10,7 @@ const UNIT_BYTES = 2;
 export function weigh(value: unknown): number {
   let bytes = 0;
   const open = [value];
+  // Most events are flat: their fields are not put on the list.
   while (open.length > 0) {
     const next = open.pop();
     bytes += VALUE_BYTES;
@@ -17,8 +18,10 @@ export function weigh(value: unknown): number {
     else if (Array.isArray(next)) for (const item of next) open.push(item);
     else if (typeof next === "object" && next !== null)
       for (const name of Object.keys(next)) {
+        const field = (next as JsonObject)[name];
         bytes += name.length * UNIT_BYTES;
-        open.push((next as JsonObject)[name]);
+        if (typeof field === "object" && field !== null) open.push(field);
+        else bytes += VALUE_BYTES + (typeof field === "string" ? field.length * UNIT_BYTES : 0);
       }
   }
   return bytes;
