@@ -77,6 +77,40 @@ describe.each(BOTH)("$mode: stopped too late or too early", (column) => {
     await expect(runGuarded(spec)).rejects.toThrow("too early");
   });
 
+  it.each(["stop", "interrupt"] as const)(
+    "%s() while its hook is asked is what ended it, and the call never ran",
+    async (how) => {
+      let isAsked: () => void = () => {};
+      const asked = new Promise<void>((resolve) => {
+        isAsked = resolve;
+      });
+      const run = await runGuarded({
+        column,
+        script: (site) => [{ tools: [touch(site, "ran.txt")] }],
+        declaration: () => ({
+          PreToolUse: [
+            {
+              hooks: [
+                {
+                  type: "function",
+                  handler: async () => {
+                    isAsked();
+                    await tick(1_500);
+                    return undefined;
+                  },
+                },
+              ],
+            },
+          ],
+        }),
+        onRun: (started) =>
+          void asked.then(() => (how === "stop" ? started.stop("enough") : started.interrupt())),
+      });
+      expect(run.result).toMatchObject({ outcome: "interrupted" });
+      expect(run.site.has("ran.txt")).toBe(false);
+    },
+  );
+
   it("stop() after the end changes nothing", async () => {
     let ended: AgentRun | undefined;
     const run = await runGuarded({

@@ -129,6 +129,8 @@ export async function startBroker({ runDirectory, ...answering }: BrokerOptions)
         result = await sendReply({ ...target, answer });
       } catch (second) {
         fault("reply_failed", `nor the fallback: ${String(second)}`, call);
+        const changed = runDirectory.changedQuickly(call.slot.startsWith("x") ? undefined : call.slot);
+        if (changed.length > 0) fault("tampered", changed.join("; "), call);
         return; // the shim's own deadline decides; its `D` frees the slot
       }
     }

@@ -52,16 +52,16 @@ export function createCallbackChannel({
   const registered = new Set<EventName>(answering.events);
   const open = new Map<string, OpenCall>();
   /** Oldest first. */
-  const asked = new Set<string>();
+  const asked = new Map<string, OpenCall>();
   const running = new Set<Promise<void>>();
   let isClosing = false;
 
   const fault = (kind: BrokerFaultKind, detail: string, call?: OpenCall) =>
     onFault(call === undefined ? { kind, detail } : { kind, event: call.event, callId: call.id, detail });
 
-  const remember = (requestId: string) => {
-    asked.add(requestId);
-    const [oldest] = asked;
+  const remember = (call: OpenCall) => {
+    asked.set(call.requestId, call);
+    const [oldest] = asked.keys();
     if (asked.size > REMEMBERED && oldest !== undefined) asked.delete(oldest);
   };
 
@@ -121,16 +121,17 @@ export function createCallbackChannel({
       isCancelled: false,
     };
     open.set(requestId, call);
-    remember(requestId);
+    remember(call);
     onAsked(event, call.id);
     if (isClosing) call.abort.abort(new Error("the channel is closing"));
     track(serve(call, envelope));
   };
 
   const onCancelled = (requestId: string) => {
-    const call = open.get(requestId);
-    if (call === undefined) return;
+    const call = asked.get(requestId);
+    if (call === undefined || call.isCancelled) return;
     call.isCancelled = true;
+    // Also when the answer is on the way: it came too late.
     fault("late", "the caller gave up before its answer", call);
     call.abort.abort(new Error("the caller gave up"));
   };

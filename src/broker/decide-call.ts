@@ -82,22 +82,26 @@ export async function decideInTime(
   envelope: string | JsonObject,
 ): Promise<BrokerAnswer> {
   const limitMs = deadlineMs(event);
+  const startedAt = performance.now();
   const fallback = (reason: string) => fallbackAnswer(isGate(event), reason);
   let stop: (answer: BrokerAnswer) => void = () => {};
   const stopped = new Promise<BrokerAnswer>((resolve) => {
     stop = resolve;
   });
-  const timer = setTimeout(() => {
+  const expire = () => {
     onFault({ kind: "deadline", event, callId, detail: `no verdict within ${limitMs} ms` });
     stop(fallback(`no verdict within ${limitMs} ms`));
     abort.abort(new Error("the call's deadline has passed"));
-  }, limitMs);
+  };
+  const timer = setTimeout(expire, limitMs);
   const onAbort = () => stop(fallback("the supervisor is closing"));
   if (abort.signal.aborted) onAbort();
   abort.signal.addEventListener("abort", onAbort, { once: true });
   try {
     const given = await Promise.race([stopped, answer(event, envelope, { callId, signal: abort.signal })]);
-    return checkAnswer(given);
+    // This process may have been stopped in between: then its timers are late, and an answer may be there before them.
+    if (performance.now() - startedAt > limitMs && !abort.signal.aborted) expire();
+    return abort.signal.aborted ? await stopped : checkAnswer(given);
   } catch (error) {
     onFault({ kind: "answer_failed", event, callId, detail: messageOf(error) });
     return fallback("the supervisor failed while deciding");

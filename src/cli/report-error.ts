@@ -21,6 +21,10 @@ export function reportError(error: unknown, { json }: { json: boolean }): number
     const isDenied = issues.every(({ code }) => code === "prompt_denied");
     return isDenied ? EXIT_CODES.promptDenied : EXIT_CODES.refused;
   }
+  if ((error as NodeJS.ErrnoException).syscall === "uv_cwd") {
+    process.stderr.write("bridle: the working directory is not there any more\n");
+    return EXIT_CODES.usage;
+  }
   const isInterrupted = error instanceof RunInterrupted;
   const message = redactor.text(error instanceof Error ? error.message : String(error));
   if (json) process.stdout.write(`${JSON.stringify({ type: "error", message })}\n`);

@@ -1,7 +1,7 @@
 // bridle run: one agent under the declared hooks, with readable progress or JSONL events.
 
 import { resolve } from "node:path";
-import { type Command, Option } from "commander";
+import { type Command, InvalidArgumentError, Option } from "commander";
 import {
   type AgentEvent,
   type Provider,
@@ -64,7 +64,7 @@ export function addRunCommand(program: Command): void {
         "shared",
       ]),
     )
-    .option("--timeout <seconds>", "end the run after this long", Number)
+    .option("--timeout <seconds>", "end the run after this long", parseSeconds)
     .option("--json", "events as JSONL on stdout")
     .addHelpText(
       "after",
@@ -197,4 +197,14 @@ export function describeEvent(event: AgentEvent): string | undefined {
     default:
       return undefined;
   }
+}
+
+/** What a timer can wait, about 24 days. */
+const LONGEST_SECONDS = 2_147_483;
+
+function parseSeconds(value: string): number {
+  const seconds = Number(value);
+  if (value.trim() !== "" && Number.isFinite(seconds) && seconds > 0 && seconds <= LONGEST_SECONDS)
+    return seconds;
+  throw new InvalidArgumentError(`seconds, above 0 and at most ${LONGEST_SECONDS}`);
 }

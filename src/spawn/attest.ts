@@ -92,7 +92,12 @@ export async function startAttested(
     onEvent,
     onControl: (payload) => callbacks?.take(payload),
     onSkipped: (start) => callbacks?.takeSkipped(start),
-    onProviderHook: watchProviderHooks({ attestation, receipts, end: (cause) => ender.end(cause) }),
+    onProviderHook: watchProviderHooks({
+      attestation,
+      receipts,
+      end: (cause) => ender.end(cause),
+      isEnding: () => ender.isEnding(),
+    }),
     redact: redactor.text,
     wants: wantsOf(plan, createEventFilter(options.events)),
     maxLineBytes: options.maxLineBytes,

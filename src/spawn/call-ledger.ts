@@ -6,6 +6,10 @@ import type { Envelope } from "../profile/envelope-types.ts";
 import type { Verdict } from "../profile/verdict.ts";
 
 export interface CallLedger {
+  /** A `PreToolUse` hook is asked about the call. */
+  ask(envelope: Envelope): void;
+  /** It was asked about, and nothing was decided for anybody who still waited: the agent was stopped in between. */
+  isUndecided(id: string): boolean;
   /** Notes what a `PreToolUse` chain decided and somebody still waited for. */
   decide(envelope: Envelope, verdict: Verdict): void;
   /** The agent reports the call's result. */
@@ -26,6 +30,7 @@ export interface CallLedger {
 }
 
 export function createCallLedger(): CallLedger {
+  const asked = new Set<string>();
   const admitted = new Set<string>();
   const denied = new Set<string>();
   const running = new Set<string>();
@@ -33,6 +38,10 @@ export function createCallLedger(): CallLedger {
   let working = 0;
   let decisions = 0;
   return {
+    ask({ tool_use_id: id }) {
+      if (typeof id === "string") asked.add(id);
+    },
+    isUndecided: (id) => asked.has(id) && !admitted.has(id) && !denied.has(id),
     decide({ tool_use_id: id, tool_kind: kind, agent_id: agent, tool_input: original }, verdict) {
       const { decision } = verdict;
       decisions += 1;

@@ -150,7 +150,6 @@ export function createHookRuntime(options: HookRuntimeOptions): HookRuntime {
       duration_ms: durationMs,
       in_time: !call.signal.aborted,
     });
-    if (call.signal.aborted) counts.late += 1;
     if (verdict.decision === "deny") counts.denied += 1;
     onHook({
       type: "hook",
@@ -202,6 +201,7 @@ export function createHookRuntime(options: HookRuntimeOptions): HookRuntime {
     async answer(event, sent, { callId, signal }) {
       const envelope = adapter.decodeEnvelope(event, sent, context);
       attestation.identified(event, callId, envelope);
+      if (event === "PreToolUse") ledger.ask(envelope);
       if (event === "PostToolUse" || event === "PostToolUseFailure") checkRewrite(event, envelope);
       if (event === CANARY_EVENT && !byEvent.has(event)) {
         // Nobody declared a hook for it: the call itself is all that was wanted, and it is not one of the user's hooks.

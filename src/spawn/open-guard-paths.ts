@@ -32,7 +32,7 @@ export function openCallbacks(scope: RunScope, child: ProviderChild): CallbackCh
 }
 
 function answering(
-  { plan, runtime, receipts, redactor, attestation, ender, nextCallId }: RunScope,
+  { plan, runtime, receipts, redactor, attestation, ender, nextCallId, lateCalls }: RunScope,
   transport: Transport,
 ): Answering {
   return {
@@ -51,10 +51,16 @@ function answering(
         ...(event === undefined ? {} : { event }),
         detail: redactor.text(detail),
       });
-      if (kind === "late") runtime.counts.late += 1;
-      if (callId !== undefined && (kind === "late" || kind === "deadline")) attestation.late(callId);
+      if (callId !== undefined && (kind === "late" || kind === "deadline")) {
+        lateCalls.add(callId);
+        runtime.counts.late = lateCalls.size;
+        attestation.late(callId);
+      }
+      // An agent that was asked to stop gives up what it waits for. Nothing was admitted by that.
+      if (kind === "late" && ender.isEnding()) return;
       const concernsGate = event === undefined || event === "Stop" || capabilityOf(event).role === "gate";
-      if (concernsGate) ender.end({ kind: "unenforced", reason: `${kind}: ${redactor.text(detail)}` });
+      if (concernsGate || kind === "tampered")
+        ender.end({ kind: "unenforced", reason: `${kind}: ${redactor.text(detail)}` });
     },
   };
 }

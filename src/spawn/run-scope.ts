@@ -37,6 +37,8 @@ export interface RunScope {
   readonly attestation: Attestation;
   /** Numbers hook calls, whichever way they come. */
   readonly nextCallId: () => number;
+  /** Ids of calls that were not answered in time. */
+  readonly lateCalls: Set<number>;
   /** PATH of every hook of this run. */
   readonly hookPath: string;
   readonly warnings: { code: string; message: string }[];
@@ -111,6 +113,7 @@ export function createScope(
     runtime,
     attestation,
     nextCallId: countCalls(),
+    lateCalls: new Set(),
     hookPath,
     warnings,
     made,

@@ -14,7 +14,10 @@ const LOOK_EVERY_MS = 20;
 export interface CodexSessionWatch {
   /** The codex home of the run. */
   readonly home: string;
-  readonly ledger: Pick<CallLedger, "isAdmitted" | "isDenied" | "ranOriginal" | "end" | "decisions">;
+  readonly ledger: Pick<
+    CallLedger,
+    "isAdmitted" | "isDenied" | "isUndecided" | "ranOriginal" | "end" | "decisions"
+  >;
   readonly receipts: Pick<ReceiptWriter, "write">;
   /** `refuse`: what is typed into a running process ends the run; `warn`: it is told; `ignore`: no guard would want to know. */
   readonly typing: "refuse" | "warn" | "ignore";
@@ -96,6 +99,8 @@ export function watchCodexSession({
         open.delete(fact.id);
         ledger.end(fact.id);
         if (call === undefined || fact.how === "refused" || fact.how === "denied") return;
+        // Stopped while its hook was asked: it had not begun (X-58).
+        if (fact.how === "aborted" && ledger.isUndecided(fact.id)) return;
         if (call.typed !== undefined) judgeTyping(fact.id, call);
         else if (call.isGuarded) judge(fact.id, call.name, call.input);
       }

@@ -13,17 +13,21 @@ export interface ProviderHookWatch {
   readonly attestation: Pick<Attestation, "checkEnd">;
   readonly receipts: Pick<ReceiptWriter, "write">;
   readonly end: (cause: StopCause) => void;
+  /** The agent was asked to stop: hooks that it waits for are ended by it, which stops their calls (C-5). */
+  readonly isEnding: () => boolean;
 }
 
 export function watchProviderHooks({
   attestation,
   receipts,
   end,
+  isEnding,
 }: ProviderHookWatch): (event: ProviderHookEvent) => void {
   return (event) => {
     const found = findFault(event, attestation);
     if (found === undefined) return;
     receipts.write({ kind: "fault", event: event.event, ...found });
+    if (found.fault === "bad_exit" && isEnding()) return;
     end({ kind: "unenforced", reason: `${found.fault}: ${found.detail}` });
   };
 }

@@ -148,6 +148,34 @@ test("a call that is cancelled is abandoned, not answered, and told", async () =
   expect(faults).toMatchObject([{ kind: "late", event: "PreToolUse", callId: 1 }]);
 });
 
+test("a call that is cancelled behind its answer came too late, and is told once", async () => {
+  const { channel, sent, faults, settled } = open();
+  channel.take(asks("a"));
+  await settled();
+  channel.take({ type: "control_cancel_request", request_id: "a" });
+  channel.take({ type: "control_cancel_request", request_id: "a" });
+  expect(sent).toHaveLength(1);
+  expect(faults).toMatchObject([{ kind: "late", event: "PreToolUse", callId: 1 }]);
+});
+
+test("an answer that is there before a late timer is too late all the same", async () => {
+  const { channel, sent, faults, settled } = open(
+    async () => {
+      // As after SIGSTOP and SIGCONT: the loop stood still, and no timer could run.
+      const until = performance.now() + 60;
+      while (performance.now() < until);
+      return ADMIT;
+    },
+    { deadlineMs: () => 30 },
+  );
+  channel.take(asks("a"));
+  await settled();
+  expect(sent).toMatchObject([
+    { subtype: "error", error: expect.stringContaining("no verdict within 30 ms") },
+  ]);
+  expect(faults).toMatchObject([{ kind: "deadline", callId: 1 }]);
+});
+
 test("an answer that the agent was gone for is late", async () => {
   const { channel, faults, told, settled } = open(admit, { isGone: true });
   channel.take(asks("a"));

@@ -73,3 +73,15 @@ describe("a rewritten call", () => {
     expect(rewritten({ command: "true" }).ranOriginal("b", input)).toBe(false);
   });
 });
+
+it("a call is undecided from its question to the decision", () => {
+  const ledger = createCallLedger();
+  const envelope = (id: string) => ({ tool_use_id: id }) as unknown as Envelope;
+  expect(ledger.isUndecided("a")).toBe(false);
+  ledger.ask(envelope("a"));
+  ledger.ask(envelope("b"));
+  expect(ledger.isUndecided("a")).toBe(true);
+  ledger.decide(envelope("a"), { decision: "none" });
+  ledger.decide(envelope("b"), { decision: "deny", reason: "no" });
+  expect([ledger.isUndecided("a"), ledger.isUndecided("b")]).toEqual([false, false]);
+});

@@ -28,9 +28,16 @@ function start(
   {
     admitted = [],
     denied = [],
+    undecided = [],
     decisions = 0,
     original,
-  }: { admitted?: string[]; denied?: string[]; decisions?: number; original?: string } = {},
+  }: {
+    admitted?: string[];
+    denied?: string[];
+    undecided?: string[];
+    decisions?: number;
+    original?: string;
+  } = {},
   typing: CodexSessionWatch["typing"] = "refuse",
 ): { ended: string[] } {
   const ended: string[] = [];
@@ -39,6 +46,7 @@ function start(
     ledger: {
       isAdmitted: (id) => admitted.includes(id),
       isDenied: (id) => denied.includes(id),
+      isUndecided: (id) => undecided.includes(id),
       ranOriginal: (_id, ran) => original !== undefined && isDeepStrictEqual(ran, { command: original }),
       end: (id) => ended.push(id),
       decisions,
@@ -112,6 +120,13 @@ describe("a call that was carried out", () => {
     expect(watch?.close()).toHaveLength(1);
   });
 
+  it("or was aborted without its hook being asked is told", () => {
+    start({ undecided: ["c2"] });
+    call("c1", "exec_command", { cmd: "true" });
+    result("c1", "Wall time: 0.7 seconds\naborted by user");
+    expect(watch?.close()).toHaveLength(1);
+  });
+
   it("is told once, and also by the last look", () => {
     start();
     item("exec-1");
@@ -122,6 +137,13 @@ describe("a call that was carried out", () => {
 });
 
 describe("nothing is held against", () => {
+  it("a call that was aborted while its hook was asked", () => {
+    start({ undecided: ["c1"] });
+    call("c1", "exec_command", { cmd: "true" });
+    result("c1", "Wall time: 0.7 seconds\naborted by user");
+    expect(watch?.close()).toEqual([]);
+  });
+
   it("an admitted call, which is noted as ended", () => {
     const { ended } = start({ admitted: ["c1"] });
     call("c1", "exec_command", { cmd: "true" });

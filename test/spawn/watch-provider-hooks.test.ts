@@ -1,16 +1,24 @@
 import { describe, expect, it } from "vitest";
 import { type ProviderHookEvent, watchProviderHooks } from "../../src/spawn/watch-provider-hooks.ts";
 
-function watched(event: Omit<ProviderHookEvent, "type">, wrong?: string) {
+function watched(event: Omit<ProviderHookEvent, "type">, wrong?: string, isEnding = false) {
   const causes: string[] = [];
   const receipts: unknown[] = [];
   watchProviderHooks({
     attestation: { checkEnd: () => wrong },
     receipts: { write: (line) => void receipts.push(line) },
     end: (cause) => causes.push(cause.kind === "unenforced" ? cause.reason : cause.kind),
+    isEnding: () => isEnding,
   })({ type: "provider_hook", ...event });
   return { causes, receipts };
 }
+
+it("a hook that the agent ended because it was asked to stop is noted and ends nothing; a skipped one still does", () => {
+  const killed = watched({ event: "PreToolUse", exitCode: 1 }, "without an answer", true);
+  expect([killed.causes, killed.receipts.length]).toEqual([[], 1]);
+  expect(watched({ event: "PreToolUse", noVerdict: true }, undefined, true).causes).toHaveLength(1);
+  expect(watched({ event: "PreToolUse", exitCode: 0 }, "too often", true).causes).toHaveLength(1);
+});
 
 describe("the run ends when the provider reports", () => {
   it("a hook without a verdict, with the call and the evidence", () => {

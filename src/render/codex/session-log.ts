@@ -16,7 +16,11 @@ export type SessionFact =
       readonly typed?: string;
     }
   /** A direct call has its result. */
-  | { readonly kind: "returned"; readonly id: string; readonly how: "ran" | "denied" | "refused" | "unknown" }
+  | {
+      readonly kind: "returned";
+      readonly id: string;
+      readonly how: "ran" | "denied" | "refused" | "aborted" | "unknown";
+    }
   /** codex carried a call out and it has ended; also inside a code-mode cell and in a subagent. */
   | {
       readonly kind: "ran";
@@ -103,9 +107,11 @@ function readCall(id: string, payload: JsonObject): SessionFact {
  * What a call's result says about the call. codex puts a head of its own before everything a tool printed, so a tool cannot
  * pass itself off as refused (X-47).
  */
-function judgeOutput(output: Json | undefined): "ran" | "denied" | "refused" | "unknown" {
+function judgeOutput(output: Json | undefined): "ran" | "denied" | "refused" | "aborted" | "unknown" {
   const first = Array.isArray(output) ? output.find(isJsonObject)?.text : output;
   const text = typeof first === "string" ? first : "";
+  // The whole of it: what a tool printed would come with more of a head.
+  if (/^Wall time: [\d.]+ seconds\naborted by user$/.test(text)) return "aborted";
   if (/^(?:Chunk ID|Wall time|Exit code):/.test(text)) return "ran";
   if (/^[\w ]{0,40}blocked by PreToolUse hook/.test(text)) return "denied";
   const isRefused =

@@ -54,7 +54,7 @@ export const SINS = /** @type {const} */ ({
     providers: CLAUDE,
     value: "code",
     does: "prints a `hook_response` line with this exit code in place of the hook's own",
-    bridle: "`unenforced` for every code that Bridle did not give",
+    bridle: "`unenforced` for every code that Bridle did not give; callbacks have no such line",
   },
   "ask-twice": {
     on: "tool",
