@@ -29,7 +29,7 @@ describe.each(ALL)("$mode: an honest run", (column) => {
       declaration: () => GUARD,
       script: () => [{ tools: [shell("true"), shell("true # 2")] }, { tools: [shell("true # 3")] }],
     });
-    const row = { rendered: true, preflighted: true, late: 0, never: 0 };
+    const row = { rendered: true, transport: "shim", preflighted: true, late: 0, never: 0 };
     expect(result.outcome).toBe("success");
     expect(result.attestation).toEqual({
       canary: "came",
