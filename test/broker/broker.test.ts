@@ -280,6 +280,17 @@ describe("a run directory that was changed", () => {
     expect(kinds()).toEqual(["tampered"]);
   });
 
+  it("while a hook that is no gate is asked is told at once, and not only when it gives up", async () => {
+    await listen(async () => {
+      await rm(directory.path, { recursive: true, force: true });
+      return { code: 0, stdout: "", stderr: "" };
+    });
+    const call = start(["/bin/sh", directory.shimPath, "Stop", "2", "OTHER"], "{}");
+    await until("it is told", () => kinds().includes("tampered"));
+    expect(kinds()).toEqual(["reply_failed", "reply_failed", "tampered"]);
+    expect(await call.result).toEqual(quiet);
+  });
+
   it("before the broker starts refuses to start", async () => {
     await rm(directory.requestFifo);
     await writeFile(directory.requestFifo, "");

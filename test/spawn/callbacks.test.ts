@@ -2,12 +2,14 @@
 // test/testkit/sins.callbacks.test.ts.
 
 import { existsSync } from "node:fs";
+import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import type { FakeScript } from "../../src/testkit/index.ts";
+import { compileAgentHooks, spawnAgent } from "../../src/index.ts";
+import { createFakeProvider, type FakeScript } from "../../src/testkit/index.ts";
 import { DENIAL, deny, isThere, play, rewrite, start } from "../testkit/support.ts";
-import { makePlace, type Place } from "./support.ts";
+import { isAlive, makePlace, type Place } from "./support.ts";
 
 let place: Place;
 beforeEach(async () => {
@@ -104,4 +106,50 @@ test("a supervisor that ends the run answers what is pending with a denial", asy
   for await (const _event of run);
   expect((await run.result).outcome).toBe("timed_out");
   expect(isThere(place, "ran")).toBe(false);
+});
+
+test("a guard that still runs when the run is ended is ended with it", async () => {
+  const fake = await createFakeProvider({
+    provider: "claude",
+    script: WORK,
+    directory: join(place.home, "fakes"),
+  });
+  const pidFile = join(place.home, "guard.pid");
+  const hooks = await compileAgentHooks(
+    {
+      PreToolUse: [
+        {
+          hooks: [
+            { type: "command", command: ["/bin/sh", "-c", 'echo $$ > "$1"; exec sleep 1000', "sh", pidFile] },
+          ],
+        },
+      ],
+    },
+    { provider: "claude", cwd: place.cwd, binary: fake.binary, prove: "off", transport: "callbacks" },
+  );
+  const run = await spawnAgent({
+    hooks,
+    prompt: "hello",
+    cwd: place.cwd,
+    baseEnv: place.env,
+    receiptSink: () => {},
+    deadlines: { wallMs: 1_500 },
+  });
+  for await (const _event of run);
+  expect((await run.result).outcome).toBe("timed_out");
+  expect(isAlive(Number(await readFile(pidFile, "utf8")))).toBe(false);
+});
+
+test("callbacks for codex are refused at compile", async () => {
+  const fake = await createFakeProvider({
+    provider: "codex",
+    script: WORK,
+    directory: join(place.home, "fakes"),
+  });
+  await expect(
+    compileAgentHooks(
+      { PreToolUse: [{ hooks: [{ type: "function", handler: () => undefined }] }] },
+      { provider: "codex", cwd: place.cwd, binary: fake.binary, prove: "off", transport: "callbacks" },
+    ),
+  ).rejects.toMatchObject({ issues: [{ code: "option_invalid", path: "transport" }] });
 });
