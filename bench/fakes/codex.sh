@@ -1,6 +1,6 @@
 // agent-bridle testkit: a fake provider
 # A codex for the bench; fakes.mjs puts a first line before it. Reads its prompt from stdin, whole, and does what it orders: `print=FILE` prints
-# that file; anything else is answered at once. Takes any arguments. The line above is an error to the shell: no matter.
+# that file, `wait=` says nothing more; anything else is answered at once. Takes any arguments. The line above is an error to the shell: no matter.
 PATH=/usr/bin:/bin
 if [ "$1" = --version ]; then
   echo 'codex-cli 0.171.0+fake'
@@ -9,6 +9,7 @@ fi
 line=$(cat)
 printf '%s\n' '{"type":"thread.started","thread_id":"t"}' '{"type":"turn.started"}'
 case $line in
+  *wait=*) exec sleep 1000 ;;
   *print=*)
     value=${line#*print=}
     cat "${value%%[ \"]*}"
