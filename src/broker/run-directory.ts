@@ -1,8 +1,9 @@
 // One directory per run: the shim, its FIFOs, and the files rendered for the provider. Private, made fresh, never reused.
 
-import { chmodSync, lstatSync } from "node:fs";
-import { lstat, mkdir } from "node:fs/promises";
+import { chmodSync, lstatSync, mkdirSync } from "node:fs";
+import { lstat } from "node:fs/promises";
 import { dirname, isAbsolute, join, normalize, sep } from "node:path";
+import { isNamed } from "../look.ts";
 import { createFile, removeTree, SHIM_DIR_MODE, UNAVAILABLE_HINT } from "./lay-out-directories.ts";
 import { type Identity, identify, verifyIdentities } from "./run-directory-identity.ts";
 import {
@@ -168,12 +169,10 @@ async function writeInside(
   let folder = root;
   for (const name of folders) {
     folder = join(folder, name);
-    await mkdir(folder, { mode: 0o700 }).catch((error: NodeJS.ErrnoException) => {
-      if (error.code !== "EEXIST") throw error;
-    });
+    if (!isNamed(folder)) mkdirSync(folder, { mode: 0o700 });
     checkOwnDirectory(folder);
   }
   const path = join(root, clean);
-  await createFile(path, content, mode);
+  createFile(path, content, mode);
   return path;
 }

@@ -2,8 +2,8 @@
 // makes no spare. What was changed while it waited is never handed out.
 
 import { randomBytes } from "node:crypto";
-import { lstatSync, renameSync, rmSync } from "node:fs";
-import { join } from "node:path";
+import { lstatSync, readdirSync, renameSync, rmSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { OWNER_PATTERN, ownerName, removeAbandoned } from "../exec/owner-name.ts";
 import { isNamed } from "../look.ts";
 import { LAID_OUT, layOutDirectories, removeTree } from "./lay-out-directories.ts";
@@ -38,7 +38,7 @@ export async function giveDirectory(parent: string, path: string): Promise<Map<s
   const place = placeOf(parent);
   place.given += 1;
   for (let spare = place.spares.pop(); spare !== undefined; spare = place.spares.pop()) {
-    if (verifyIdentities(spare.path, spare.identities, LAID_OUT).length > 0) {
+    if (!isAsMade(spare)) {
       await removeTree(spare.path).catch(() => {}); // whoever changed it may have made it unremovable: it is not used
       continue;
     }
@@ -98,6 +98,20 @@ async function layOutWithSpares(path: string, parent: string, count: number): Pr
 
 function identifyAll(path: string): Map<string, Identity> {
   return new Map(LAID_OUT.map((name) => [name, identify(lstatSync(join(path, name)))]));
+}
+
+/** Everything is what was made, and nothing was added. */
+function isAsMade({ path, identities }: Spare): boolean {
+  if (verifyIdentities(path, identities, LAID_OUT).length > 0) return false;
+  return LAID_OUT.every(
+    (name) =>
+      identities.get(name)?.type !== "directory" ||
+      readdirSync(join(path, name)).length === LAID_OUT.filter((it) => isChild(it, name)).length,
+  );
+}
+
+function isChild(name: string, of: string): boolean {
+  return name !== "" && (dirname(name) === "." ? "" : dirname(name)) === of;
 }
 
 /** At the end of this program, whose runs are over. */

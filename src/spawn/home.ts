@@ -1,11 +1,12 @@
 // The provider's home for one run: always a fresh codex home, and claude's own only by option. Lends the login and nothing else.
 
 import { readdirSync } from "node:fs";
-import { mkdir, symlink } from "node:fs/promises";
+import { symlink } from "node:fs/promises";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { AgentHooksRefused } from "../errors.ts";
 import { isNamed } from "../look.ts";
+import { makeDirectoriesNow } from "../make-directories.ts";
 import type { Provider } from "../profile/events.ts";
 
 export interface ProviderHome {
@@ -33,7 +34,7 @@ export async function prepareProviderHome({
   configHome: "user" | "run";
   env: NodeJS.ProcessEnv;
 }): Promise<ProviderHome> {
-  await mkdir(path, { recursive: true, mode: 0o700 });
+  makeDirectoriesNow(path);
   if (provider === "codex" && configHome === "user") {
     const auth = join(userCodexHome(env), "auth.json");
     const link = join(path, "auth.json");
