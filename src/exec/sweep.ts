@@ -4,6 +4,7 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
 import { shareLook } from "./share-look.ts";
+import { walkProcesses } from "./walk-processes.ts";
 
 export type Kill = (pid: number, signal: NodeJS.Signals) => void;
 
@@ -38,7 +39,7 @@ export interface FindOptions {
 
 const SIGNAL_INTERVAL_MS = 10;
 
-/** Synchronous on purpose: each read is one page of kernel memory, and a slow scan is a scan that misses forks. */
+/** At once: each read is one page of kernel memory. Not for the end of a run, where hundreds of others may be under way. */
 export function findByMarker(
   name: string,
   value: string,
@@ -64,22 +65,40 @@ function listMarked(
 ): Marked | undefined {
   if (!existsSync(`${procRoot}/self/environ`)) return undefined;
   const from = sincePid !== undefined && lastPid(procRoot) >= sincePid ? sincePid : 0;
+  const found = collectMarked(name, procRoot);
+  for (const entry of readdirSync(procRoot)) {
+    const pid = Number(entry);
+    if (Number.isInteger(pid) && pid >= from) found.look(pid);
+  }
+  return found.marked();
+}
+
+/** The same of all processes, in slices. */
+async function walkMarked(name: string): Promise<Marked | undefined> {
+  if (!existsSync("/proc/self/environ")) return undefined;
+  const found = collectMarked(name, "/proc");
+  await walkProcesses(found.look);
+  return found.marked();
+}
+
+function collectMarked(name: string, procRoot: string): { look(pid: number): void; marked(): Marked } {
   const needle = Buffer.from(`\0${name}=`);
   const byPart = new Map<string, MarkedProcess[]>();
   let bare = 0;
-  for (const entry of readdirSync(procRoot)) {
-    const pid = Number(entry);
-    if (!Number.isInteger(pid) || pid < from || pid === process.pid) continue;
-    const environ = readIfThere(`${procRoot}/${pid}/environ`);
-    if (environ === undefined) continue;
-    if (environ.length === 0 && isLivingUserProcess(procRoot, pid)) bare += 1;
-    const parts = partsOf(environ, needle);
-    if (parts.length === 0) continue;
-    const startTime = startTimeOf(pid, procRoot);
-    if (startTime === undefined) continue;
-    for (const part of new Set(parts)) byPart.set(part, [...(byPart.get(part) ?? []), { pid, startTime }]);
-  }
-  return { byPart, bare };
+  return {
+    look(pid) {
+      if (pid === process.pid) return;
+      const environ = readIfThere(`${procRoot}/${pid}/environ`);
+      if (environ === undefined) return;
+      if (environ.length === 0 && isLivingUserProcess(procRoot, pid)) bare += 1;
+      const parts = partsOf(environ, needle);
+      if (parts.length === 0) return;
+      const startTime = startTimeOf(pid, procRoot);
+      if (startTime === undefined) return;
+      for (const part of new Set(parts)) byPart.set(part, [...(byPart.get(part) ?? []), { pid, startTime }]);
+    },
+    marked: () => ({ byPart, bare }),
+  };
 }
 
 /** By the name of the variable. */
@@ -94,7 +113,7 @@ async function findByMarkerTogether(
   const { procRoot = "/proc", sincePid } = options;
   // A part of all processes, or another table, is nobody else's.
   if (sincePid !== undefined || procRoot !== "/proc") return findByMarker(name, value, options);
-  const look = looks.get(name) ?? shareLook(() => listMarked(name, { procRoot }));
+  const look = looks.get(name) ?? shareLook(() => walkMarked(name));
   looks.set(name, look);
   return pick(await look(), value);
 }

@@ -5,6 +5,7 @@ import { closeSync, fstatSync, openSync, readdirSync, readFileSync, readlinkSync
 import { setTimeout as delay } from "node:timers/promises";
 import { shareLook } from "../exec/share-look.ts";
 import { type Kill, type MarkedProcess, signalIfSame, startTimeOf } from "../exec/sweep.ts";
+import { walkProcesses } from "../exec/walk-processes.ts";
 
 /** A namespace that is there. Pids are as seen from here. */
 export interface PidNamespace {
@@ -48,25 +49,22 @@ export function findNamespace(pid: number): PidNamespace | undefined {
 }
 
 /** Processes that live in the namespace, zombies apart. */
-export function membersOf(name: string): number[] {
-  return (listNamespaces().get(name) ?? []).filter((pid) => !isZombie(pid));
+export async function membersOf(name: string): Promise<number[]> {
+  return ((await lookAtNamespaces()).get(name) ?? []).filter((pid) => !isZombie(pid));
 }
 
 /** Pids of all processes by the kernel's name of their namespace. */
-function listNamespaces(): Map<string, number[]> {
+const lookAtNamespaces = shareLook(async () => {
   const members = new Map<string, number[]>();
-  for (const entry of readdirSync("/proc")) {
-    const pid = Number(entry);
-    const name = Number.isInteger(pid) ? namespaceOf(pid) : undefined;
-    if (name === undefined) continue;
+  await walkProcesses((pid) => {
+    const name = namespaceOf(pid);
+    if (name === undefined) return;
     const known = members.get(name);
     if (known === undefined) members.set(name, [pid]);
     else known.push(pid);
-  }
+  });
   return members;
-}
-
-const lookAtNamespaces = shareLook(listNamespaces);
+});
 
 /**
  * Ends the namespace's first process, and the kernel everything in it. Resolves with the members that stay: none, once the first process is
@@ -81,7 +79,7 @@ export async function endNamespace(
   for (;;) {
     // The kernel lets it die only when all others are dead, also those in a namespace below this one.
     const isInitThere = startTimeOf(init.pid) === init.startTime && !isZombie(init.pid);
-    const left = ((await lookAtNamespaces()).get(name) ?? []).filter((pid) => !isZombie(pid));
+    const left = await membersOf(name);
     if (!isInitThere && left.length === 0) return [];
     if (performance.now() > until) return left.length > 0 ? left : [init.pid];
     await delay(5);
