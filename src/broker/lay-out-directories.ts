@@ -1,8 +1,8 @@
 // Makes run directories as they are before anything of a run is in them: the shim and its FIFOs. Never over anything that is there.
 
 import { spawn } from "node:child_process";
-import { closeSync, constants, fchmodSync, openSync, writeFileSync } from "node:fs";
-import { chmod, mkdir, rm } from "node:fs/promises";
+import { constants } from "node:fs";
+import { chmod, mkdir, open, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { takeStartTurn } from "../exec/start-turn.ts";
 import { settleAll } from "../settle-all.ts";
@@ -24,9 +24,6 @@ export const LAID_OUT: readonly string[] = [
   SHIM_LAYOUT.shim,
   ...SLOTS.map((slot) => join(SHIM_LAYOUT.replies, slot)),
 ];
-
-/** Mode of the shim's folder once its run has it; until then it can be removed without more. */
-export const SHIM_DIR_MODE = 0o500;
 
 /**
  * Makes each of the directories, all FIFOs by one process. Rejects with the file system's own error, EEXIST for one that is there, or
@@ -59,7 +56,8 @@ async function makeRest(path: string): Promise<void> {
   const { envelopes, bodies, shimDir, shim } = SHIM_LAYOUT;
   const makeShim = async () => {
     await makeFolder(join(path, shimDir));
-    createFile(join(path, shim), SHIM_TEXT, 0o500);
+    await createFile(join(path, shim), SHIM_TEXT, 0o500);
+    await chmod(join(path, shimDir), 0o500);
   };
   await settleAll([makeShim(), makeFolder(join(path, envelopes)), makeFolder(join(path, bodies))]);
 }
@@ -87,15 +85,15 @@ async function makeFifos(paths: readonly string[]): Promise<void> {
   });
 }
 
-/** Follows no symlink, replaces nothing. At once: a run directory holds FIFOs, so it is on this machine, and what is written there is small. */
-export function createFile(path: string, content: string | Uint8Array, mode: number): void {
+/** Follows no symlink, replaces nothing. */
+export async function createFile(path: string, content: string | Uint8Array, mode: number): Promise<void> {
   const flags = constants.O_CREAT | constants.O_EXCL | constants.O_WRONLY | constants.O_NOFOLLOW;
-  const file = openSync(path, flags, 0o600);
+  const file = await open(path, flags, 0o600);
   try {
-    writeFileSync(file, content);
-    fchmodSync(file, mode);
+    await file.writeFile(content);
+    await file.chmod(mode);
   } finally {
-    closeSync(file);
+    await file.close();
   }
 }
 

@@ -1,11 +1,10 @@
 // One directory per run: the shim, its FIFOs, and the files rendered for the provider. Private, made fresh, never reused.
 
-import { chmodSync, lstatSync, mkdirSync } from "node:fs";
-import { lstat } from "node:fs/promises";
+import { lstat, mkdir } from "node:fs/promises";
 import { dirname, isAbsolute, join, normalize, sep } from "node:path";
 import { isNamed } from "../look.ts";
-import { createFile, removeTree, SHIM_DIR_MODE, UNAVAILABLE_HINT } from "./lay-out-directories.ts";
-import { type Identity, identify, verifyIdentities } from "./run-directory-identity.ts";
+import { createFile, removeTree, UNAVAILABLE_HINT } from "./lay-out-directories.ts";
+import { type Identity, verifyIdentities } from "./run-directory-identity.ts";
 import {
   checkOwnDirectory,
   checkPlace,
@@ -110,9 +109,6 @@ export async function createRunDirectory(
         orUnavailable(join(path, relativePath), UNAVAILABLE_HINT, () =>
           writeInside(path, relativePath, content, mode),
         );
-      const shimDir = join(path, SHIM_LAYOUT.shimDir);
-      chmodSync(shimDir, SHIM_DIR_MODE);
-      identities.set(SHIM_LAYOUT.shimDir, identify(lstatSync(shimDir)));
       await fill(write);
       return describe(path, identities, write);
     } catch (error) {
@@ -149,6 +145,12 @@ function describe(path: string, identities: ReadonlyMap<string, Identity>, write
   };
 }
 
+async function makeUnlessThere(folder: string): Promise<void> {
+  await mkdir(folder, { mode: 0o700 }).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== "EEXIST") throw error;
+  });
+}
+
 async function writeInside(
   root: string,
   relativePath: string,
@@ -169,10 +171,10 @@ async function writeInside(
   let folder = root;
   for (const name of folders) {
     folder = join(folder, name);
-    if (!isNamed(folder)) mkdirSync(folder, { mode: 0o700 });
+    if (!isNamed(folder)) await makeUnlessThere(folder);
     checkOwnDirectory(folder);
   }
   const path = join(root, clean);
-  createFile(path, content, mode);
+  await createFile(path, content, mode);
   return path;
 }

@@ -2,12 +2,14 @@
 // makes no spare. What was changed while it waited is never handed out.
 
 import { randomBytes } from "node:crypto";
-import { lstatSync, readdirSync, renameSync, rmSync } from "node:fs";
+import { chmodSync, lstatSync, readdirSync, rmSync } from "node:fs";
+import { rename } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { OWNER_PATTERN, ownerName, removeAbandoned } from "../exec/owner-name.ts";
 import { isNamed } from "../look.ts";
 import { LAID_OUT, layOutDirectories, removeTree } from "./lay-out-directories.ts";
 import { type Identity, identify, verifyIdentities } from "./run-directory-identity.ts";
+import { SHIM_LAYOUT } from "./shim.ts";
 
 /** Most spares that are made at once. */
 const MOST_SPARES = 8;
@@ -44,7 +46,7 @@ export async function giveDirectory(parent: string, path: string): Promise<Map<s
     }
     // A rename would replace an empty directory.
     if (isNamed(path)) throw Object.assign(new Error(`${path} exists`), { code: "EEXIST" });
-    renameSync(spare.path, path);
+    await rename(spare.path, path);
     return spare.identities;
   }
   const count = Math.min(place.given - 1, MOST_SPARES);
@@ -119,6 +121,7 @@ function removeSpares(): void {
   for (const { spares } of places.values())
     for (const { path } of spares.splice(0)) {
       try {
+        chmodSync(join(path, SHIM_LAYOUT.shimDir), 0o700);
         rmSync(path, { recursive: true, force: true });
       } catch {
         // The next program that has a run there removes it.
@@ -128,5 +131,5 @@ function removeSpares(): void {
 
 /** Removes the spares of programs that were killed. Never rejects. */
 export function removeAbandonedSpares(parent: string): Promise<void> {
-  return removeAbandoned(parent, NAME);
+  return removeAbandoned(parent, NAME, removeTree);
 }

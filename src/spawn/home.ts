@@ -1,12 +1,11 @@
 // The provider's home for one run: always a fresh codex home, and claude's own only by option. Lends the login and nothing else.
 
 import { readdirSync } from "node:fs";
-import { symlink } from "node:fs/promises";
+import { mkdir, symlink } from "node:fs/promises";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { AgentHooksRefused } from "../errors.ts";
 import { isNamed } from "../look.ts";
-import { makeDirectoriesNow } from "../make-directories.ts";
 import type { Provider } from "../profile/events.ts";
 
 export interface ProviderHome {
@@ -34,7 +33,7 @@ export async function prepareProviderHome({
   configHome: "user" | "run";
   env: NodeJS.ProcessEnv;
 }): Promise<ProviderHome> {
-  makeDirectoriesNow(path);
+  await mkdir(path, { recursive: true, mode: 0o700 });
   if (provider === "codex" && configHome === "user") {
     const auth = join(userCodexHome(env), "auth.json");
     const link = join(path, "auth.json");

@@ -1,8 +1,7 @@
 // What the file system does not let a run make is a refusal that names it, and agent_exit is told.
 
-import fs, { existsSync, readdirSync } from "node:fs";
-import { mkdir, writeFile } from "node:fs/promises";
-import { syncBuiltinESMExports } from "node:module";
+import { existsSync, readdirSync } from "node:fs";
+import { type FileHandle, mkdir, open, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { AgentHooksRefused, type SpawnOptions } from "../../src/index.ts";
@@ -20,7 +19,6 @@ beforeEach(async () => {
 });
 afterEach(async () => {
   vi.restoreAllMocks();
-  syncBuiltinESMExports();
   await place.remove();
 });
 
@@ -58,16 +56,19 @@ test("a run directory that cannot be made", async () => {
 });
 
 test("a file of it that cannot be written", async () => {
-  const real = fs.writeFileSync;
-  vi.spyOn(fs, "writeFileSync").mockImplementation((...given) => {
-    // The shim's text goes through; what is rendered for the agent does not.
-    if (String(given[1]).startsWith("#!")) return real(...given);
-    throw Object.assign(new Error("ENOSPC: no space left on device, write"), {
+  const handle = await open(process.execPath);
+  const handles = Object.getPrototypeOf(handle) as FileHandle;
+  await handle.close();
+  const real = handles.writeFile;
+  vi.spyOn(handles, "writeFile").mockImplementation(function (this: FileHandle, ...given) {
+    // The journal's line and the shim's text go through; what is rendered for the agent does not.
+    const isRendered = !/^(?:#!|\{"type":)/.test(String(given[0]));
+    const full = Object.assign(new Error("ENOSPC: no space left on device, write"), {
       code: "ENOSPC",
       syscall: "write",
     });
+    return isRendered ? Promise.reject(full) : real.apply(this, given);
   });
-  syncBuiltinESMExports();
   const issues = await refuse({});
   expect(issues).toMatchObject([{ code: "run_dir_unavailable" }]);
   expect(issues[0]?.message).toMatch(/\/run\/[-0-9a-f]{36}\/.* ENOSPC/);
