@@ -1,8 +1,9 @@
 // Finds processes by a variable in their environment and ends them. Signals go only to a process whose identity (pid and
 // start time) is the one that carried the marker. Best effort: a process that cleared its environment is not found.
 
-import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
+import { readProc, readProcText } from "./read-proc.ts";
 import { shareLook } from "./share-look.ts";
 import { walkProcesses } from "./walk-processes.ts";
 
@@ -88,7 +89,7 @@ function collectMarked(name: string, procRoot: string): { look(pid: number): voi
   return {
     look(pid) {
       if (pid === process.pid) return;
-      const environ = readIfThere(`${procRoot}/${pid}/environ`);
+      const environ = readProc(`${procRoot}/${pid}/environ`);
       if (environ === undefined) return;
       if (environ.length === 0 && isLivingUserProcess(procRoot, pid)) bare += 1;
       const parts = partsOf(environ, needle);
@@ -144,16 +145,20 @@ export async function sweepMarker({
   const seen = new Set<string>();
   const until = performance.now() + deadlineMs;
   let wanted = quietLooks;
+  let hasSignalled = false;
   for (let quiet = 0; ; ) {
     const { supported, processes, bare } = await findByMarkerTogether(name, value, options);
     for (const found of processes) seen.add(`${found.pid} ${found.startTime}`);
     quiet = processes.length === 0 ? quiet + 1 : 0;
     // What shows no environment may be in the middle of exec and show the marker at the next look.
     if (bare > 0) wanted = Math.max(wanted, 2);
-    if (quiet >= wanted || !supported || performance.now() >= until) {
+    // A look may outlast the deadline on a busy machine: what it finds is signalled all the same, and looked for once more.
+    const isLate = hasSignalled && performance.now() >= until;
+    if (quiet >= wanted || !supported || isLate) {
       return { supported, found: seen.size, survivors: processes };
     }
     for (const it of processes) signalIfSame(kill, it, signal, procRoot);
+    hasSignalled ||= processes.length > 0;
     await delay(SIGNAL_INTERVAL_MS);
   }
 }
@@ -175,25 +180,26 @@ export function signalIfSame(
 
 /** Undefined when there is no such process. */
 export function startTimeOf(pid: number, procRoot = "/proc"): string | undefined {
-  const stat = readIfThere(`${procRoot}/${pid}/stat`)?.toString("latin1");
+  const stat = readProcText(`${procRoot}/${pid}/stat`);
   // The second field is the program's name in parentheses and may hold anything; the 22nd is the 20th after it.
   return stat?.slice(stat.lastIndexOf(")") + 2).split(" ")[19];
 }
 
-/** Markers nest as `outer:inner`, so a run inside a run is found by both. */
+/** Markers nest as `outer:inner`, so a run inside a run is found by both. `needle` begins with the NUL that ends the variable before. */
 function partsOf(environ: Buffer, needle: Buffer): string[] {
-  const framed = Buffer.concat([Buffer.from("\0"), environ, Buffer.from("\0")]);
-  const at = framed.indexOf(needle);
-  if (at === -1) return [];
+  const isFirst = environ.subarray(0, needle.length - 1).equals(needle.subarray(1));
+  const at = isFirst ? -1 : environ.indexOf(needle);
+  if (at === -1 && !isFirst) return [];
   const from = at + needle.length;
-  return framed.toString("utf8", from, framed.indexOf(0, from)).split(":");
+  const end = environ.indexOf(0, from);
+  return environ.toString("utf8", from, end === -1 ? environ.length : end).split(":");
 }
 
 const PF_KTHREAD = 0x00200000;
 
 /** Neither a zombie nor a thread of the kernel: those never show an environment. */
 function isLivingUserProcess(procRoot: string, pid: number): boolean {
-  const stat = readIfThere(`${procRoot}/${pid}/stat`)?.toString("latin1");
+  const stat = readProcText(`${procRoot}/${pid}/stat`);
   if (stat === undefined) return false;
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
   return fields[0] !== "Z" && fields[0] !== "X" && (Number(fields[6]) & PF_KTHREAD) === 0;
@@ -201,14 +207,6 @@ function isLivingUserProcess(procRoot: string, pid: number): boolean {
 
 /** The pid created last, as the kernel says in /proc/loadavg; 0 when it does not, so that everything is looked at. */
 function lastPid(procRoot: string): number {
-  const last = readIfThere(`${procRoot}/loadavg`)?.toString("latin1").trim().split(" ")[4];
+  const last = readProcText(`${procRoot}/loadavg`)?.trim().split(" ")[4];
   return last === undefined ? 0 : Number(last) || 0;
-}
-
-function readIfThere(path: string): Buffer | undefined {
-  try {
-    return readFileSync(path);
-  } catch {
-    return undefined; // ended meanwhile, or another user's
-  }
 }

@@ -1,8 +1,9 @@
 // The PID namespace of one run, seen from outside: everything the agent starts lives in it and ends when its first process ends. Nothing
 // inside can leave it, and nothing inside can signal what is outside. How one is made: namespace-recipe.ts.
 
-import { closeSync, fstatSync, openSync, readdirSync, readFileSync, readlinkSync } from "node:fs";
+import { closeSync, fstatSync, openSync, readdirSync, readlinkSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
+import { readProcText } from "../exec/read-proc.ts";
 import { shareLook } from "../exec/share-look.ts";
 import { type Kill, type MarkedProcess, signalIfSame, startTimeOf } from "../exec/sweep.ts";
 import { walkProcesses } from "../exec/walk-processes.ts";
@@ -102,7 +103,7 @@ function namespaceOf(pid: number): string | undefined {
 function childrenOf(pid: number): number[] {
   try {
     return readdirSync(`/proc/${pid}/task`).flatMap((task) =>
-      readFileSync(`/proc/${pid}/task/${task}/children`, "latin1").split(" ").filter(Boolean).map(Number),
+      (readProcText(`/proc/${pid}/task/${task}/children`) ?? "").split(" ").filter(Boolean).map(Number),
     );
   } catch {
     return []; // ended meanwhile
@@ -110,10 +111,6 @@ function childrenOf(pid: number): number[] {
 }
 
 function isZombie(pid: number): boolean {
-  try {
-    const stat = readFileSync(`/proc/${pid}/stat`, "latin1");
-    return "ZX".includes(stat.slice(stat.lastIndexOf(")") + 2)[0] ?? "");
-  } catch {
-    return true; // gone
-  }
+  const stat = readProcText(`/proc/${pid}/stat`);
+  return stat === undefined || "ZX".includes(stat.slice(stat.lastIndexOf(")") + 2)[0] ?? "");
 }
