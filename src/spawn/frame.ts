@@ -115,10 +115,30 @@ export function createLineFramer(
     if (line !== "") onLine(line);
   };
 
+  /** All whole lines from `start`, made a text together: for short lines that costs much less than one text a line. Returns where they end. */
+  const tellMany = (chunk: Buffer, start: number): number => {
+    const end = chunk.lastIndexOf(NEWLINE);
+    if (end < start) return start;
+    const text = chunk.toString("utf8", start, end);
+    for (let from = 0; from <= text.length; ) {
+      const at = text.indexOf("\n", from);
+      const lineEnd = at === -1 ? text.length : at;
+      const isReturned = lineEnd > from && text.charCodeAt(lineEnd - 1) === RETURN;
+      const line = text.slice(from, isReturned ? lineEnd - 1 : lineEnd);
+      if (line !== "") onLine(line);
+      from = lineEnd + 1;
+    }
+    return end + 1;
+  };
+
   return {
     push(chunk) {
       let start = 0;
       for (let at = chunk.indexOf(NEWLINE); at !== -1; at = chunk.indexOf(NEWLINE, start)) {
+        if (skips === undefined && length === 0 && hash === undefined && chunk.length <= capBytes) {
+          start = tellMany(chunk, start);
+          break;
+        }
         if (passedOver !== undefined) passedOver = undefined;
         else if (length === 0 && hash === undefined && at - start <= capBytes) {
           if (skips === undefined || !skips(chunk, start, at)) {
