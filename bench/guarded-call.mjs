@@ -17,7 +17,7 @@ import { claudeAdapter } from "../dist/render/claude/index.js";
 import { hooksOverride, trustHash } from "../dist/render/codex/hooks.js";
 import { codexAdapter } from "../dist/render/codex/index.js";
 import { tomlValue } from "../dist/render/codex/toml.js";
-import { compare } from "./harness.mjs";
+import { compare, quantile } from "./harness.mjs";
 
 const CALLS = 20;
 /** What `name` adds to an unguarded call, as a share of what `other` adds. */
@@ -98,7 +98,10 @@ async function measure(provider, { folder, binary, command, handler, transport =
       passEnv: ["NO_PROXY"],
       receiptSink: () => {},
       model: models[0],
-      ...(provider === "claude" ? { allowedTools: ["Bash"] } : { providerConfig }),
+      // Without a sandbox of codex's own: starting it takes longer than any hook, and never the same.
+      ...(provider === "claude"
+        ? { allowedTools: ["Bash"] }
+        : { providerConfig, sandbox: "danger-full-access" }),
     });
     const { outcome, reason, hooks: counts } = await run.result;
     if (outcome !== "success") throw new Error(`${provider} ended as ${outcome}: ${reason}`);
@@ -111,12 +114,16 @@ async function measure(provider, { folder, binary, command, handler, transport =
   return msPerCall(server);
 }
 
-/** The mean of a call, from the model request before the first to the one behind the last. */
+/** The median of a run's calls, from model request to model request: one that something else on the machine got between counts once. */
 function msPerCall({ requests }) {
   const asked = requests.filter(
     ({ method, path }) => method === "POST" && /\/(messages|responses)(\?|$)/.test(path),
   );
-  return (asked.at(-1).at - asked.at(-1 - CALLS).at) / CALLS;
+  const ends = asked.slice(-CALLS - 1).map(({ at }) => at);
+  return quantile(
+    ends.slice(1).map((at, nth) => at - ends[nth]),
+    0.5,
+  );
 }
 
 /** The same calls of claude under its official SDK, with a hook that has no objection. */

@@ -1,7 +1,7 @@
 // Reads what shims ask on the run's request FIFO and answers each within its deadline. Must never leave a gate without an
 // explicit deny when answering fails, is late, or the broker closes.
 
-import { unlinkSync } from "node:fs";
+import { unlink } from "node:fs/promises";
 import { join } from "node:path";
 import { messageOf } from "../message-of.ts";
 import type { EventName } from "../profile/events.ts";
@@ -73,18 +73,22 @@ export async function startBroker({ runDirectory, ...answering }: BrokerOptions)
   const fallback = (event: EventName, reason: string) => fallbackAnswer(isGate(event), reason);
 
   function release(call: OpenCall): void {
-    if (calls.get(call.slot) === call) calls.delete(call.slot);
-    else return;
+    if (calls.get(call.slot) !== call) return;
+    calls.delete(call.slot);
+    const work = removeFiles(call).finally(() => running.delete(work));
+    running.add(work);
+  }
+
+  /** A disk may let a removal wait until it has written for others; the event loop does not. */
+  async function removeFiles(call: OpenCall): Promise<void> {
     const own = call.slot.startsWith("x") ? [pathOf("replies", call.slot)] : [];
     const body = pathOf("bodies", call.slot);
     const bodies = call.hasBodies ? [`${body}.err`, `${body}.out`] : [];
     // The claim goes last: once it is gone the next shim may take the slot.
     for (const path of [...bodies, ...own, pathOf("envelopes", call.slot)]) {
-      try {
-        unlinkSync(path);
-      } catch (error) {
+      await unlink(path).catch((error: unknown) => {
         if (!hasCode(error, "ENOENT")) fault("tampered", `cannot remove ${path}: ${String(error)}`, call);
-      }
+      });
     }
   }
 

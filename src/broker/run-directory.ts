@@ -1,12 +1,10 @@
 // One directory per run: the shim, its FIFOs, and the files rendered for the provider. Private, made fresh, never reused.
 
-import { spawn } from "node:child_process";
-import { constants, lstatSync } from "node:fs";
-import { chmod, lstat, mkdir, open, rm } from "node:fs/promises";
+import { lstat, mkdir } from "node:fs/promises";
 import { dirname, isAbsolute, join, normalize, sep } from "node:path";
-import { takeStartTurn } from "../exec/start-turn.ts";
-import { settleAll } from "../settle-all.ts";
-import { type Identity, identify, verifyIdentities } from "./run-directory-identity.ts";
+import { isNamed } from "../look.ts";
+import { createFile, removeTree, UNAVAILABLE_HINT } from "./lay-out-directories.ts";
+import { type Identity, verifyIdentities } from "./run-directory-identity.ts";
 import {
   checkOwnDirectory,
   checkPlace,
@@ -15,8 +13,9 @@ import {
   realPathOfPlanned,
   refuseRunDirectory,
 } from "./run-directory-place.ts";
-import { orUnavailable, refuseUnavailable } from "./run-directory-unavailable.ts";
-import { SHIM_LAYOUT, SHIM_TEXT, SLOTS } from "./shim.ts";
+import { orUnavailable } from "./run-directory-unavailable.ts";
+import { SHIM_LAYOUT } from "./shim.ts";
+import { giveDirectory } from "./spare-directories.ts";
 
 export interface RunDirectory {
   /** Absolute real path, without quote or line break. */
@@ -56,8 +55,6 @@ export interface PlannedDirectory {
 /** Creates one file in the run directory, as `RunDirectory.write` does. */
 export type WriteFile = RunDirectory["write"];
 
-const HINT = "set runDirParent or XDG_STATE_HOME to a folder that you may write, on a disk with space";
-
 /** Finds the place. Only looks. Throws `AgentHooksRefused` `run_dir_unsafe`. */
 export function planRunDirectory({
   runId,
@@ -89,17 +86,17 @@ export function planRunDirectory({
  * then but an empty parent.
  *
  * @param planned what `planRunDirectory` said of the same options. @default asked now
- * @param fillBeside puts further files into it while its FIFOs are made. @default none
+ * @param fill puts further files into it. @default none
  */
 export async function createRunDirectory(
   options: CreateRunDirectoryOptions,
   planned?: PlannedDirectory,
-  fillBeside: (write: WriteFile) => Promise<unknown> = async () => {},
+  fill: (write: WriteFile) => Promise<unknown> = async () => {},
 ): Promise<RunDirectory> {
   const { parent, path } = planned ?? planRunDirectory(options);
-  return orUnavailable(path, HINT, async () => {
+  return orUnavailable(path, UNAVAILABLE_HINT, async () => {
     await prepareParent(parent);
-    await mkdir(path, { mode: 0o700 }).catch((error: NodeJS.ErrnoException) => {
+    const identities = await giveDirectory(parent, path).catch((error: NodeJS.ErrnoException) => {
       if (error.code !== "EEXIST") throw error;
       throw refuseRunDirectory(
         `cannot make ${path}: ${error.message}`,
@@ -108,12 +105,12 @@ export async function createRunDirectory(
       );
     });
     try {
-      const { mode } = checkOwnDirectory(path);
-      if ((mode & 0o777) !== 0o700) await chmod(path, 0o700); // a umask took bits away
       const write: WriteFile = (relativePath, content, mode = 0o600) =>
-        orUnavailable(join(path, relativePath), HINT, () => writeInside(path, relativePath, content, mode));
-      await fill(path, write, fillBeside);
-      return describe(path, write);
+        orUnavailable(join(path, relativePath), UNAVAILABLE_HINT, () =>
+          writeInside(path, relativePath, content, mode),
+        );
+      await fill(write);
+      return describe(path, identities, write);
     } catch (error) {
       await removeTree(path);
       throw error;
@@ -121,59 +118,8 @@ export async function createRunDirectory(
   });
 }
 
-/** One process for all of them, and not the synchronous form: a supervisor of many runs must not stall for one. */
-async function makeFifos(paths: readonly string[]): Promise<void> {
-  await takeStartTurn();
-  const child = spawn("mkfifo", ["-m", "600", "--", ...paths], {
-    env: { PATH: "/usr/bin:/bin" },
-    stdio: ["ignore", "ignore", "pipe"],
-  });
-  let said = "";
-  child.stderr.on("data", (chunk: Buffer) => {
-    said += chunk.toString("utf8");
-  });
-  await new Promise<void>((resolve, reject) => {
-    child.once("error", reject);
-    // Its success is told by its exit; what it says about a failure is there when its stderr is closed.
-    child.once("exit", (code) => code === 0 && resolve());
-    child.once("close", (code, signal) => reject(new Error(`mkfifo: ${signal ?? `exit ${code}`}: ${said}`)));
-  });
-}
-
-async function fill(
-  path: string,
-  write: WriteFile,
-  fillBeside: (write: WriteFile) => Promise<unknown>,
-): Promise<void> {
-  const { requests, replies, envelopes, bodies, shimDir, shim } = SHIM_LAYOUT;
-  const makeFolder = (name: string) => mkdir(join(path, name), { mode: 0o700 });
-  const fifos = [join(path, requests), ...SLOTS.map((slot) => join(path, replies, slot))];
-  const makeQueue = async () => {
-    await makeFolder(replies);
-    await makeFifos(fifos).catch((error: unknown) => {
-      throw refuseUnavailable(path, String(error), {
-        hint: "a disk with space that holds FIFOs is needed",
-        cause: error,
-      });
-    });
-  };
-  const makeShim = async () => {
-    await makeFolder(shimDir);
-    await createFile(join(path, shim), SHIM_TEXT, 0o500);
-    await chmod(join(path, shimDir), 0o500);
-  };
-  // The FIFOs take a process, the longest of all: the rest is made meanwhile, and all of it is over before any of it is undone.
-  const steps = [makeQueue(), makeShim(), makeFolder(envelopes), makeFolder(bodies), fillBeside(write)];
-  await settleAll(steps);
-}
-
-function describe(path: string, write: WriteFile): RunDirectory {
-  const { requests, replies, envelopes, bodies, shimDir, shim } = SHIM_LAYOUT;
-  const slots = SLOTS.map((slot) => join(replies, slot));
-  const identities = new Map<string, Identity>();
-  for (const name of ["", requests, replies, envelopes, bodies, shimDir, shim, ...slots]) {
-    identities.set(name, identify(lstatSync(join(path, name))));
-  }
+function describe(path: string, identities: ReadonlyMap<string, Identity>, write: WriteFile): RunDirectory {
+  const { requests, replies, shimDir, shim } = SHIM_LAYOUT;
   const quick = ["", shim, requests];
   return {
     path,
@@ -199,6 +145,12 @@ function describe(path: string, write: WriteFile): RunDirectory {
   };
 }
 
+async function makeUnlessThere(folder: string): Promise<void> {
+  await mkdir(folder, { mode: 0o700 }).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== "EEXIST") throw error;
+  });
+}
+
 async function writeInside(
   root: string,
   relativePath: string,
@@ -219,31 +171,10 @@ async function writeInside(
   let folder = root;
   for (const name of folders) {
     folder = join(folder, name);
-    await mkdir(folder, { mode: 0o700 }).catch((error: NodeJS.ErrnoException) => {
-      if (error.code !== "EEXIST") throw error;
-    });
+    if (!isNamed(folder)) await makeUnlessThere(folder);
     checkOwnDirectory(folder);
   }
   const path = join(root, clean);
   await createFile(path, content, mode);
   return path;
-}
-
-async function createFile(path: string, content: string | Uint8Array, mode: number): Promise<void> {
-  const flags = constants.O_CREAT | constants.O_EXCL | constants.O_WRONLY | constants.O_NOFOLLOW;
-  const file = await open(path, flags, 0o600);
-  try {
-    await file.writeFile(content);
-    await file.chmod(mode);
-  } finally {
-    await file.close();
-  }
-}
-
-/** rm does not follow symlinks; the shim's folder must be made writable first. */
-async function removeTree(path: string): Promise<void> {
-  await chmod(join(path, SHIM_LAYOUT.shimDir), 0o700).catch((error: NodeJS.ErrnoException) => {
-    if (error.code !== "ENOENT") throw error;
-  });
-  await rm(path, { recursive: true, force: true });
 }

@@ -42,24 +42,33 @@ function isAbandoned(owner: string, { mtimeMs }: Stats): boolean {
  * Removes what dead processes have left in a folder. Never rejects: what stays is tried again the next time.
  *
  * @param pattern whole names; its first group is the owner.
+ * @param remove how one of them is removed. @default with what is in it
  */
-export async function removeAbandoned(folder: string, pattern: RegExp): Promise<void> {
+export async function removeAbandoned(
+  folder: string,
+  pattern: RegExp,
+  remove: (path: string) => Promise<unknown> = (path) => rm(path, { recursive: true, force: true }),
+): Promise<void> {
   try {
     if (!isSafeParent(await lstat(folder))) return;
     for (const name of await readdir(folder)) {
       const owner = pattern.exec(name)?.[1];
-      if (owner !== undefined) await removeIfAbandoned(join(folder, name), owner);
+      if (owner !== undefined) await removeIfAbandoned(join(folder, name), owner, remove);
     }
   } catch {
     // The folder is not there, or cannot be read.
   }
 }
 
-async function removeIfAbandoned(path: string, owner: string): Promise<void> {
+async function removeIfAbandoned(
+  path: string,
+  owner: string,
+  remove: (path: string) => Promise<unknown>,
+): Promise<void> {
   try {
     const stats = await lstat(path);
     if (stats.uid !== process.getuid?.() || !(stats.isDirectory() || stats.isFile())) return;
-    if (isAbandoned(owner, stats)) await rm(path, { recursive: true, force: true });
+    if (isAbandoned(owner, stats)) await remove(path);
   } catch {
     // Removed meanwhile, or not to be removed.
   }

@@ -1,6 +1,7 @@
 // Who descends from whom, from one look at /proc. Taken before a kill: afterwards orphans belong to init and nobody knows.
 
-import { readdirSync, readFileSync } from "node:fs";
+import { readdirSync } from "node:fs";
+import { readProcText } from "./read-proc.ts";
 import type { MarkedProcess } from "./sweep.ts";
 
 export interface ListedProcess extends MarkedProcess {
@@ -22,17 +23,14 @@ export function listProcesses(procRoot = "/proc"): ListedProcess[] {
 }
 
 function readProcess(pid: number, procRoot: string): ListedProcess[] {
-  try {
-    const stat = readFileSync(`${procRoot}/${pid}/stat`, "latin1");
-    // After the name in parentheses, which may hold anything: state, parent, group; the start time is the 20th.
-    const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
-    const [state, parentPid, groupId] = fields;
-    const isAlive = state !== "Z" && state !== "X";
-    const startTime = fields[19] ?? "";
-    return [{ pid, startTime, parentPid: Number(parentPid), groupId: Number(groupId), isAlive }];
-  } catch {
-    return []; // ended meanwhile
-  }
+  const stat = readProcText(`${procRoot}/${pid}/stat`);
+  if (stat === undefined) return [];
+  // After the name in parentheses, which may hold anything: state, parent, group; the start time is the 20th.
+  const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+  const [state, parentPid, groupId] = fields;
+  const isAlive = state !== "Z" && state !== "X";
+  const startTime = fields[19] ?? "";
+  return [{ pid, startTime, parentPid: Number(parentPid), groupId: Number(groupId), isAlive }];
 }
 
 /** The process itself, when it is listed, and everything below it. */

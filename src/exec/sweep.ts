@@ -1,9 +1,11 @@
 // Finds processes by a variable in their environment and ends them. Signals go only to a process whose identity (pid and
 // start time) is the one that carried the marker. Best effort: a process that cleared its environment is not found.
 
-import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
+import { readProc, readProcText } from "./read-proc.ts";
 import { shareLook } from "./share-look.ts";
+import { walkProcesses } from "./walk-processes.ts";
 
 export type Kill = (pid: number, signal: NodeJS.Signals) => void;
 
@@ -38,7 +40,7 @@ export interface FindOptions {
 
 const SIGNAL_INTERVAL_MS = 10;
 
-/** Synchronous on purpose: each read is one page of kernel memory, and a slow scan is a scan that misses forks. */
+/** At once: each read is one page of kernel memory. Not for the end of a run, where hundreds of others may be under way. */
 export function findByMarker(
   name: string,
   value: string,
@@ -64,22 +66,40 @@ function listMarked(
 ): Marked | undefined {
   if (!existsSync(`${procRoot}/self/environ`)) return undefined;
   const from = sincePid !== undefined && lastPid(procRoot) >= sincePid ? sincePid : 0;
+  const found = collectMarked(name, procRoot);
+  for (const entry of readdirSync(procRoot)) {
+    const pid = Number(entry);
+    if (Number.isInteger(pid) && pid >= from) found.look(pid);
+  }
+  return found.marked();
+}
+
+/** The same of all processes, in slices. */
+async function walkMarked(name: string): Promise<Marked | undefined> {
+  if (!existsSync("/proc/self/environ")) return undefined;
+  const found = collectMarked(name, "/proc");
+  await walkProcesses(found.look);
+  return found.marked();
+}
+
+function collectMarked(name: string, procRoot: string): { look(pid: number): void; marked(): Marked } {
   const needle = Buffer.from(`\0${name}=`);
   const byPart = new Map<string, MarkedProcess[]>();
   let bare = 0;
-  for (const entry of readdirSync(procRoot)) {
-    const pid = Number(entry);
-    if (!Number.isInteger(pid) || pid < from || pid === process.pid) continue;
-    const environ = readIfThere(`${procRoot}/${pid}/environ`);
-    if (environ === undefined) continue;
-    if (environ.length === 0 && isLivingUserProcess(procRoot, pid)) bare += 1;
-    const parts = partsOf(environ, needle);
-    if (parts.length === 0) continue;
-    const startTime = startTimeOf(pid, procRoot);
-    if (startTime === undefined) continue;
-    for (const part of new Set(parts)) byPart.set(part, [...(byPart.get(part) ?? []), { pid, startTime }]);
-  }
-  return { byPart, bare };
+  return {
+    look(pid) {
+      if (pid === process.pid) return;
+      const environ = readProc(`${procRoot}/${pid}/environ`);
+      if (environ === undefined) return;
+      if (environ.length === 0 && isLivingUserProcess(procRoot, pid)) bare += 1;
+      const parts = partsOf(environ, needle);
+      if (parts.length === 0) return;
+      const startTime = startTimeOf(pid, procRoot);
+      if (startTime === undefined) return;
+      for (const part of new Set(parts)) byPart.set(part, [...(byPart.get(part) ?? []), { pid, startTime }]);
+    },
+    marked: () => ({ byPart, bare }),
+  };
 }
 
 /** By the name of the variable. */
@@ -94,7 +114,7 @@ async function findByMarkerTogether(
   const { procRoot = "/proc", sincePid } = options;
   // A part of all processes, or another table, is nobody else's.
   if (sincePid !== undefined || procRoot !== "/proc") return findByMarker(name, value, options);
-  const look = looks.get(name) ?? shareLook(() => listMarked(name, { procRoot }));
+  const look = looks.get(name) ?? shareLook(() => walkMarked(name));
   looks.set(name, look);
   return pick(await look(), value);
 }
@@ -125,16 +145,20 @@ export async function sweepMarker({
   const seen = new Set<string>();
   const until = performance.now() + deadlineMs;
   let wanted = quietLooks;
+  let hasSignalled = false;
   for (let quiet = 0; ; ) {
     const { supported, processes, bare } = await findByMarkerTogether(name, value, options);
     for (const found of processes) seen.add(`${found.pid} ${found.startTime}`);
     quiet = processes.length === 0 ? quiet + 1 : 0;
     // What shows no environment may be in the middle of exec and show the marker at the next look.
     if (bare > 0) wanted = Math.max(wanted, 2);
-    if (quiet >= wanted || !supported || performance.now() >= until) {
+    // A look may outlast the deadline on a busy machine: what it finds is signalled all the same, and looked for once more.
+    const isLate = hasSignalled && performance.now() >= until;
+    if (quiet >= wanted || !supported || isLate) {
       return { supported, found: seen.size, survivors: processes };
     }
     for (const it of processes) signalIfSame(kill, it, signal, procRoot);
+    hasSignalled ||= processes.length > 0;
     await delay(SIGNAL_INTERVAL_MS);
   }
 }
@@ -156,25 +180,26 @@ export function signalIfSame(
 
 /** Undefined when there is no such process. */
 export function startTimeOf(pid: number, procRoot = "/proc"): string | undefined {
-  const stat = readIfThere(`${procRoot}/${pid}/stat`)?.toString("latin1");
+  const stat = readProcText(`${procRoot}/${pid}/stat`);
   // The second field is the program's name in parentheses and may hold anything; the 22nd is the 20th after it.
   return stat?.slice(stat.lastIndexOf(")") + 2).split(" ")[19];
 }
 
-/** Markers nest as `outer:inner`, so a run inside a run is found by both. */
+/** Markers nest as `outer:inner`, so a run inside a run is found by both. `needle` begins with the NUL that ends the variable before. */
 function partsOf(environ: Buffer, needle: Buffer): string[] {
-  const framed = Buffer.concat([Buffer.from("\0"), environ, Buffer.from("\0")]);
-  const at = framed.indexOf(needle);
-  if (at === -1) return [];
+  const isFirst = environ.subarray(0, needle.length - 1).equals(needle.subarray(1));
+  const at = isFirst ? -1 : environ.indexOf(needle);
+  if (at === -1 && !isFirst) return [];
   const from = at + needle.length;
-  return framed.toString("utf8", from, framed.indexOf(0, from)).split(":");
+  const end = environ.indexOf(0, from);
+  return environ.toString("utf8", from, end === -1 ? environ.length : end).split(":");
 }
 
 const PF_KTHREAD = 0x00200000;
 
 /** Neither a zombie nor a thread of the kernel: those never show an environment. */
 function isLivingUserProcess(procRoot: string, pid: number): boolean {
-  const stat = readIfThere(`${procRoot}/${pid}/stat`)?.toString("latin1");
+  const stat = readProcText(`${procRoot}/${pid}/stat`);
   if (stat === undefined) return false;
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
   return fields[0] !== "Z" && fields[0] !== "X" && (Number(fields[6]) & PF_KTHREAD) === 0;
@@ -182,14 +207,6 @@ function isLivingUserProcess(procRoot: string, pid: number): boolean {
 
 /** The pid created last, as the kernel says in /proc/loadavg; 0 when it does not, so that everything is looked at. */
 function lastPid(procRoot: string): number {
-  const last = readIfThere(`${procRoot}/loadavg`)?.toString("latin1").trim().split(" ")[4];
+  const last = readProcText(`${procRoot}/loadavg`)?.trim().split(" ")[4];
   return last === undefined ? 0 : Number(last) || 0;
-}
-
-function readIfThere(path: string): Buffer | undefined {
-  try {
-    return readFileSync(path);
-  } catch {
-    return undefined; // ended meanwhile, or another user's
-  }
 }

@@ -1,7 +1,9 @@
-// The small things that dead programs leave beside their runs: records they had begun, entries of workspaces, requests to stop, locks, homes
-// of probes. Never rejects, and never touches what a living program may hold.
+// The small things that dead programs leave beside their runs: records they had begun, entries of workspaces, requests to stop, locks, spare
+// run directories, homes of probes. Never rejects, and never touches what a living program may hold.
 
 import { existsSync } from "node:fs";
+import { defaultParent, realPathOfPlanned } from "../broker/run-directory-place.ts";
+import { removeAbandonedSpares } from "../broker/spare-directories.ts";
 import { removeAbandonedProbes } from "../render/probe.ts";
 import { removeStaleGates } from "../supervisor/start-gate.ts";
 import { removeStaleLocks } from "../supervisor/take-turn.ts";
@@ -29,6 +31,7 @@ export async function clearRemains(
     if (settled.has(runId) || !existsSync(journalPath(stateDir, runId)))
       await withdrawStop(stateDir, runId).catch(() => {}); // tried again the next time
   }
+  await removeAbandonedSpares(realPathOfPlanned(defaultParent(env)));
   await removeAbandonedProbes(env.TMPDIR || undefined);
 }
 

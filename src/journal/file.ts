@@ -32,6 +32,8 @@ export function journalPath(stateDir: string, runId: string): string {
 
 /** The file of a run that is being started: it stays open until then, because a start appends to it several times. */
 export interface OpenJournal {
+  /** Resolves when the file's name is on the disk; its first line is. */
+  readonly named: Promise<void>;
   /** As `appendLine`. */
   append(line: JournalLine, options: { durable: boolean }): Promise<void>;
   /** May be called again. */
@@ -39,8 +41,8 @@ export interface OpenJournal {
 }
 
 /**
- * Makes the file with its first line: whole or not at all, and never over another. Resolves when file and name are on the disk. Rejects when
- * the folder is not ours alone.
+ * Makes the file with its first line: whole or not at all, and never over another. Resolves when the line is on the disk and the file has its
+ * name. Rejects when the folder is not ours alone.
  */
 export async function createJournal(
   stateDir: string,
@@ -61,20 +63,30 @@ export async function createJournal(
     reach("journal_written", runId);
     await nameJournal(unfinished, journalPath(stateDir, runId));
     // What may be left behind, should the machine stop now, is the other name of the same file: recovery removes it.
-    await settleAll([directory.then((it) => it.sync()), rm(unfinished, { force: true })]);
-    return toOpenJournal(file);
+    const named = settleAll([syncFolder(directory), rm(unfinished, { force: true })]).then(() => {});
+    named.catch(() => {}); // not unhandled: it is awaited before an agent is started
+    return toOpenJournal(file, named);
   } catch (error) {
     await rm(unfinished, { force: true });
     await file?.close();
-    throw error;
-  } finally {
     await directory.then((it) => it.close()).catch(() => {}); // nothing was written through it
+    throw error;
   }
 }
 
-function toOpenJournal(file: FileHandle): OpenJournal {
+async function syncFolder(opening: Promise<FileHandle>): Promise<void> {
+  const folder = await opening;
+  try {
+    await folder.sync();
+  } finally {
+    await folder.close();
+  }
+}
+
+function toOpenJournal(file: FileHandle, named: Promise<void>): OpenJournal {
   let closing: Promise<void> | undefined;
   return {
+    named,
     append: (line, options) => writeLine(file, line, options),
     close() {
       closing ??= file.close();

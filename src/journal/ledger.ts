@@ -22,9 +22,9 @@ import { reach } from "./steps.ts";
 import { watchStopRequest, withdrawStop } from "./stop-requests.ts";
 
 export interface Ledger {
-  /** agent_prompt has passed: from here agent_exit is owed. Resolves when that is on the disk. */
+  /** agent_prompt has passed: from here agent_exit is owed. Resolves when that is written down. */
   admit(): Promise<void>;
-  /** The run directory is there and no process yet. */
+  /** The run directory is there and no process yet. Resolves when the record is on the disk. */
   prepare(layout: RunLayout): Promise<void>;
   /** The agent is there. To be awaited before its first output is read. */
   start(child: Pick<ProviderChild, "pid" | "groupId">): Promise<void>;
@@ -104,6 +104,7 @@ export function createLedger(scope: RunScope): Ledger {
         attempt("journal_unavailable", "the run would not be recovered", async () => {
           const tmpDir = identifyDirectory(context.tmpDir);
           await append({ type: "prepared", at: now(), runDirectory: made, tmpDir }, false);
+          await opened?.named;
         }),
         // Before anything is started: what carries the marker is ended even if its pid was never told.
         watch({}),

@@ -18,13 +18,13 @@ export function readLine(text: string): JsonObject | undefined {
 /** What stands for a line that `readLine` does not take. */
 export function unparsed(line: string): Extract<StreamEvent, { type: "unparsed" }> {
   const bytes = Buffer.byteLength(line);
-  return { type: "unparsed", text: bytes <= UNPARSED_TEXT_BYTES ? line : startOf(line), bytes };
+  return { type: "unparsed", text: startOf(line), bytes };
 }
 
 function startOf(line: string): string {
   const start = Buffer.allocUnsafe(UNPARSED_TEXT_BYTES);
   const { written } = new TextEncoder().encodeInto(line, start);
-  // By way of bytes: a slice would keep the whole line in memory.
+  // By way of bytes: a slice would keep the whole line in memory, and those that came with it.
   return start.toString("utf8", 0, written);
 }
 

@@ -70,7 +70,8 @@ export function createEventQueue(
   let waiting: (Waiting | undefined)[] = [];
   let head = 0;
   let bytes = 0;
-  let wake = () => {};
+  /** Of the consumer that waits. */
+  let wake: (() => void) | undefined;
   let state: "unattached" | "attached" | "detached" = "unattached";
   let hasEnded = false;
   let isFull = false;
@@ -119,7 +120,7 @@ export function createEventQueue(
     bytes = 0;
     if (isFull) onDrained();
     isFull = false;
-    wake();
+    wake?.();
   };
 
   let sinceTurn = 0;
@@ -144,6 +145,7 @@ export function createEventQueue(
       await new Promise<void>((resolve) => {
         wake = resolve;
       });
+      wake = undefined;
     }
   };
 
@@ -169,18 +171,18 @@ export function createEventQueue(
       if (hasEnded || state === "detached" || !isWanted(body.type)) return;
       if (isRefused(body)) drop();
       else add(body);
-      if (state === "attached" && !isFull && isReached(limits.pause)) {
+      if (!isFull && state === "attached" && isReached(limits.pause)) {
         isFull = true;
         onFull();
       }
-      wake();
+      wake?.();
     },
     get hasRoom() {
       return bytes < limits.diagnostics.bytes;
     },
     end() {
       hasEnded = true;
-      wake();
+      wake?.();
     },
     [Symbol.asyncIterator]() {
       if (state !== "unattached") throw new Error("a run has one consumer; its events were already taken");

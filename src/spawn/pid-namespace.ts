@@ -1,10 +1,12 @@
 // The PID namespace of one run, seen from outside: everything the agent starts lives in it and ends when its first process ends. Nothing
 // inside can leave it, and nothing inside can signal what is outside. How one is made: namespace-recipe.ts.
 
-import { closeSync, fstatSync, openSync, readdirSync, readFileSync, readlinkSync } from "node:fs";
+import { closeSync, fstatSync, openSync, readdirSync, readlinkSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
+import { readProcText } from "../exec/read-proc.ts";
 import { shareLook } from "../exec/share-look.ts";
 import { type Kill, type MarkedProcess, signalIfSame, startTimeOf } from "../exec/sweep.ts";
+import { walkProcesses } from "../exec/walk-processes.ts";
 
 /** A namespace that is there. Pids are as seen from here. */
 export interface PidNamespace {
@@ -48,25 +50,22 @@ export function findNamespace(pid: number): PidNamespace | undefined {
 }
 
 /** Processes that live in the namespace, zombies apart. */
-export function membersOf(name: string): number[] {
-  return (listNamespaces().get(name) ?? []).filter((pid) => !isZombie(pid));
+export async function membersOf(name: string): Promise<number[]> {
+  return ((await lookAtNamespaces()).get(name) ?? []).filter((pid) => !isZombie(pid));
 }
 
 /** Pids of all processes by the kernel's name of their namespace. */
-function listNamespaces(): Map<string, number[]> {
+const lookAtNamespaces = shareLook(async () => {
   const members = new Map<string, number[]>();
-  for (const entry of readdirSync("/proc")) {
-    const pid = Number(entry);
-    const name = Number.isInteger(pid) ? namespaceOf(pid) : undefined;
-    if (name === undefined) continue;
+  await walkProcesses((pid) => {
+    const name = namespaceOf(pid);
+    if (name === undefined) return;
     const known = members.get(name);
     if (known === undefined) members.set(name, [pid]);
     else known.push(pid);
-  }
+  });
   return members;
-}
-
-const lookAtNamespaces = shareLook(listNamespaces);
+});
 
 /**
  * Ends the namespace's first process, and the kernel everything in it. Resolves with the members that stay: none, once the first process is
@@ -81,7 +80,7 @@ export async function endNamespace(
   for (;;) {
     // The kernel lets it die only when all others are dead, also those in a namespace below this one.
     const isInitThere = startTimeOf(init.pid) === init.startTime && !isZombie(init.pid);
-    const left = ((await lookAtNamespaces()).get(name) ?? []).filter((pid) => !isZombie(pid));
+    const left = await membersOf(name);
     if (!isInitThere && left.length === 0) return [];
     if (performance.now() > until) return left.length > 0 ? left : [init.pid];
     await delay(5);
@@ -104,7 +103,7 @@ function namespaceOf(pid: number): string | undefined {
 function childrenOf(pid: number): number[] {
   try {
     return readdirSync(`/proc/${pid}/task`).flatMap((task) =>
-      readFileSync(`/proc/${pid}/task/${task}/children`, "latin1").split(" ").filter(Boolean).map(Number),
+      (readProcText(`/proc/${pid}/task/${task}/children`) ?? "").split(" ").filter(Boolean).map(Number),
     );
   } catch {
     return []; // ended meanwhile
@@ -112,10 +111,6 @@ function childrenOf(pid: number): number[] {
 }
 
 function isZombie(pid: number): boolean {
-  try {
-    const stat = readFileSync(`/proc/${pid}/stat`, "latin1");
-    return "ZX".includes(stat.slice(stat.lastIndexOf(")") + 2)[0] ?? "");
-  } catch {
-    return true; // gone
-  }
+  const stat = readProcText(`/proc/${pid}/stat`);
+  return stat === undefined || "ZX".includes(stat.slice(stat.lastIndexOf(")") + 2)[0] ?? "");
 }

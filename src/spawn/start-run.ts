@@ -11,6 +11,7 @@ import { stateDirectory } from "../receipts/writer.ts";
 import type { Redactor } from "../redaction/redactor.ts";
 import type { PreflightReport } from "../render/provider.ts";
 import { adapterFor } from "../render/registry.ts";
+import { settleAll } from "../settle-all.ts";
 import { describeAbort, type LiveRun as Entered, SupervisorStopping } from "../supervisor/live-runs.ts";
 import { passStartGate } from "../supervisor/start-gate.ts";
 import { claimWorkspace, type WorkspaceClaim } from "../supervisor/workspace.ts";
@@ -46,31 +47,30 @@ export async function startRun(plan: HookPlan, entered: Entered, given: SpawnOpt
   const options = { ...given, signal: entered.signal };
   const recipe = await resolveContainment(options.containment);
   options.signal.throwIfAborted();
-  const queueControl = { pause: () => {}, resume: () => {} };
   const runId = randomUUID();
-  const queue = createEventQueue(
-    runId,
-    { onFull: () => queueControl.pause(), onDrained: () => queueControl.resume() },
-    queueLimits(options.maxLineBytes),
-    createEventFilter(options.events),
-  );
-  const scope = createScope({ plan, adapter, options, runOptions, runId, recipe }, (event) =>
-    queue.push(event),
-  );
-  const workspace = await claimWorkspace({
+  const claiming = claimWorkspace({
     stateDir: stateDirectory(options.baseEnv),
     runId,
     cwd: runOptions.cwd,
     use: options.workspace ?? "shared",
     signal: options.signal,
   });
+  claiming.catch(() => {}); // not unhandled: it is awaited below
+  const queueControl = { pause: () => {}, resume: () => {} };
+  const queue = createEventQueue(
+    runId,
+    { onFull: () => queueControl.pause(), onDrained: () => queueControl.resume() },
+    queueLimits(options.maxLineBytes),
+    createEventFilter(options.events),
+  );
+  const scope = await orRelease(claiming, () =>
+    createScope({ plan, adapter, options, runOptions, runId, recipe }, (event) => queue.push(event)),
+  );
+  const workspace = await claiming;
   if (workspace.problem !== undefined)
     scope.warnings.push({ code: "workspace_unnoted", message: workspace.problem });
   reach("before_prompt", runId);
-  const prompt = await decidePrompt(scope).catch(async (error: unknown) => {
-    await workspace.release();
-    throw error;
-  });
+  const prompt = await orRelease(claiming, () => decidePrompt(scope));
   reach("prompt_passed", runId);
 
   const startedAt = performance.now();
@@ -97,12 +97,11 @@ export async function startRun(plan: HookPlan, entered: Entered, given: SpawnOpt
       const made = await setUpRun(setUp, around);
       parts.layout = made;
       scope.made.runDirectory = made.runDirectory.path;
-      await ledger.prepare(made);
+      [parts.broker] = await settleAll([openBroker(scope, made), ledger.prepare(made)]);
       return made;
     });
     noteLayout(scope, layout);
     for (const warning of scope.warnings) queue.push({ type: "warning", ...warning });
-    parts.broker = await openBroker(scope, layout);
     reach("broker_opened", runId);
     const watch = watchTools({
       plan,
@@ -177,6 +176,18 @@ export async function startRun(plan: HookPlan, entered: Entered, given: SpawnOpt
     await life.result;
     if (!(error instanceof AgentHooksRefused)) throw error;
     throw new AgentHooksRefused(redactIssues(error.issues, scope.redactor), { runId, cause: error });
+  }
+}
+
+async function orRelease<Made>(
+  claiming: Promise<WorkspaceClaim>,
+  step: () => Made | Promise<Made>,
+): Promise<Made> {
+  try {
+    return await step();
+  } catch (error) {
+    await (await claiming).release();
+    throw error;
   }
 }
 

@@ -17,7 +17,7 @@ export function weigh(value: unknown): number {
     if (typeof next === "string") bytes += next.length * UNIT_BYTES;
     else if (Array.isArray(next)) for (const item of next) open.push(item);
     else if (typeof next === "object" && next !== null)
-      for (const name of Object.keys(next)) {
+      for (const name in next) {
         const field = (next as JsonObject)[name];
         bytes += name.length * UNIT_BYTES;
         if (typeof field === "object" && field !== null) open.push(field);

@@ -38,8 +38,11 @@ afterEach(async () => {
   await place.remove();
 });
 
-const create = async (runId = "r1") =>
-  (await createJournal(stateDirOf(place), runId, admittedLine(place, runId))).close();
+const create = async (runId = "r1") => {
+  const journal = await createJournal(stateDirOf(place), runId, admittedLine(place, runId));
+  await journal.named;
+  await journal.close();
+};
 const names = () => readdirSync(journalsOf(place));
 const read = async () => (await readJournal(journalPath(stateDirOf(place), "r1")))?.record;
 const diskFull = () => Object.assign(new Error("ENOSPC: no space left on device, write"), { code: "ENOSPC" });

@@ -128,7 +128,7 @@ describe.skipIf(missing !== undefined)(
     test("holds the CLI, its init and nothing of what is outside", async () => {
       const child = await startIn("read line");
       const { init, cli, name } = namespaceOf(child);
-      expect(membersOf(name).sort()).toEqual([init.pid, cli.pid].sort());
+      expect((await membersOf(name)).sort()).toEqual([init.pid, cli.pid].sort());
       expect(child.cliPid).toBe(cli.pid);
       expect([child.pid, init.pid, cli.pid].map(isAlive)).toEqual([true, true, true]);
     });
@@ -146,7 +146,7 @@ describe.skipIf(missing !== undefined)(
       const child = await startIn("setsid sleep 1000 & sleep 1000");
       const namespace = namespaceOf(child);
       expect(await endNamespace(namespace, { kill })).toEqual([]);
-      expect(membersOf(namespace.name)).toEqual([]);
+      expect(await membersOf(namespace.name)).toEqual([]);
       const holds = () => readdirSync("/proc/self/fd").some((file) => linkOf(file) === namespace.name);
       expect(holds()).toBe(true);
       namespace.release();
@@ -207,7 +207,7 @@ describe.skipIf(missing !== undefined)(
         method: "pidns",
         survivors: [],
       });
-      expect(membersOf(name)).toEqual([]);
+      expect(await membersOf(name)).toEqual([]);
     });
 
     test("in a user namespace works too, also below root", async () => {
@@ -215,7 +215,7 @@ describe.skipIf(missing !== undefined)(
       if (typeof recipe === "string") return; // this host forbids user namespaces
       expect(recipe).toMatchObject({ needsUserNamespace: true });
       const child = await startIn("read line; exit 3", recipe);
-      expect(membersOf(namespaceOf(child).name)).toHaveLength(2);
+      expect(await membersOf(namespaceOf(child).name)).toHaveLength(2);
       child.stdin.end("x\n");
       expect(await child.exited).toEqual({ code: 3, signal: null });
     });
