@@ -74,15 +74,23 @@ export {
   testHooks,
   validateFile,
   validateSettings,
+  verifyReceipts,
 } from "./late.ts";
 export * from "./profile/index.ts";
 export { type CaseChange, compareProofs, type ProofComparison } from "./prove/compare.ts";
 export { type Downgrade, type Proof, type ProvenCase, parseProof, provenCallbacks } from "./prove/proof.ts";
 export type { ProofProgress } from "./prove/prove-binary.ts";
 export type { Proven, ProveOptions } from "./prove/prove-provider.ts";
+export type { ReceiptProblem, ReceiptProblemKind } from "./receipts/follow-chain.ts";
 export type { LineReading } from "./receipts/json-lines.ts";
 export { type FoundReceipt, readReceipts } from "./receipts/read-receipts.ts";
 export type { ReceiptLine, ReceiptSink, StampedReceipt } from "./receipts/receipt.ts";
+export type {
+  ReceiptsState,
+  VerifiedReceipts,
+  VerifiedRun,
+  VerifyOptions,
+} from "./receipts/verify-receipts.ts";
 export { receiptsDirectory } from "./receipts/writer.ts";
 export { createRedactor, type Redactor } from "./redaction/redactor.ts";
 export { escapeForTerminal, toOneLine } from "./redaction/terminal.ts";

@@ -15,6 +15,7 @@ import type * as Recover from "./journal/recover.ts";
 import type * as Stop from "./journal/stop-run.ts";
 import { importZod } from "./packages.ts";
 import type * as Prove from "./prove/prove-provider.ts";
+import type * as Receipts from "./receipts/verify-receipts.ts";
 import type * as Invoke from "./selftest/invoke-hooks.ts";
 import type * as SelfTests from "./selftest/run-self-tests.ts";
 import type * as Ambient from "./spawn/list-ambient.ts";
@@ -117,3 +118,7 @@ export const revokeProject: typeof Record.revokeProject = late(
   "revokeProject",
 );
 export const readTrust: typeof Trust.readTrust = late(() => import("./trust/trust-records.ts"), "readTrust");
+export const verifyReceipts: typeof Receipts.verifyReceipts = late(
+  () => import("./receipts/verify-receipts.ts"),
+  "verifyReceipts",
+);

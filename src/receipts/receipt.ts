@@ -100,8 +100,15 @@ export type ReceiptLine =
 
 export type StampedReceipt = ReceiptLine & {
   readonly run_id: string;
+  /** From 0, without a gap. */
   readonly seq: number;
   readonly at: string;
+  /** Of `run_ended`, the last line: how many there are, itself among them. */
+  readonly lines?: number;
+  /** Of the line before it; of the first line a hash of the run's id. Lines before version 0.2 have neither. */
+  readonly prev?: string;
+  /** SHA-256 of the line's bytes before `,"hash"`, in hexadecimal. */
+  readonly hash?: string;
 };
 
 export type ReceiptSink = (line: StampedReceipt) => void | Promise<void>;

@@ -15,6 +15,9 @@ export function bufferReceipts(): BufferedReceipts {
     get path() {
       return target?.path;
     },
+    get head() {
+      return target?.head;
+    },
     write(line) {
       if (target === undefined) kept.push(line);
       else target.write(line);
