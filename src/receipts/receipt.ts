@@ -39,6 +39,23 @@ export type ReceiptLine =
       readonly call: number;
       readonly fields: Readonly<Record<string, number>>;
     }
+  /** A turn of the agent: from a prompt to its final message. `status` is that message's. */
+  | {
+      readonly kind: "turn";
+      /** From 1. */
+      readonly turn: number;
+      readonly state: "started" | "ended";
+      readonly status?: string;
+    }
+  /** As the agent tells it, whether or not a hook is asked. codex says names and ids of its own here. */
+  | { readonly kind: "tool_called"; readonly tool_name: string; readonly tool_use_id?: string }
+  | {
+      readonly kind: "tool_ended";
+      readonly tool_name?: string;
+      readonly tool_use_id?: string;
+      readonly denied: boolean;
+      readonly failed: boolean;
+    }
   | {
       readonly kind: "fired";
       readonly event: EventName;

@@ -7,6 +7,7 @@ import { withStartPlace } from "../exec/start-limit.ts";
 import { createLedger, type Ledger } from "../journal/ledger.ts";
 import { reach } from "../journal/steps.ts";
 import { capabilityOf } from "../profile/events.ts";
+import { noteWork } from "../receipts/note-work.ts";
 import { stateDirectory } from "../receipts/writer.ts";
 import type { Redactor } from "../redaction/redactor.ts";
 import type { PreflightReport } from "../render/provider.ts";
@@ -79,11 +80,14 @@ export async function startRun(plan: HookPlan, entered: Entered, given: SpawnOpt
   const parts: OpenParts = {};
   let child: ProviderChild | undefined;
   let report: PreflightReport | undefined;
-  const life = createLife(scope.deadlines, {
-    close: () => closeRun(scope, parts),
-    finish: (ending) =>
-      finish({ ...ending, report, summary: parts.summary, stderr: child?.stderrTail() ?? "" }),
-  });
+  const work = noteWork(scope.receipts);
+  const life = work.watch(
+    createLife(scope.deadlines, {
+      close: () => closeRun(scope, parts),
+      finish: (ending) =>
+        finish({ ...ending, report, summary: parts.summary, stderr: child?.stderrTail() ?? "" }),
+    }),
+  );
   scope.ender.isEnding = () => life.state.stopCause !== undefined || life.state.isInterruptAsked;
   scope.ender.end = (cause) =>
     life.send({ type: "end", cause: nameUnderWay(cause, scope.runtime.ledger.underWay()) });
@@ -132,6 +136,7 @@ export async function startRun(plan: HookPlan, entered: Entered, given: SpawnOpt
       life,
       onEvent: (event) => {
         lookAtRun();
+        work.note(event);
         watchForPrompt(event);
         watch(event);
         queue.push(event.type === "unparsed" ? { ...event, text: scope.redactor.text(event.text) } : event);
