@@ -35,7 +35,8 @@ export default defineConfig({
   },
   test: {
     include: ["test/**/*.test.ts"],
-    exclude: [...configDefaults.exclude, ...FAULT_SUITES],
+    // What needs a browser: vitest.browser.config.ts.
+    exclude: [...configDefaults.exclude, ...FAULT_SUITES, "test/browser/**"],
     globalSetup: ["test/build-sources.ts"],
     testTimeout: 30_000,
     hookTimeout: 30_000,

@@ -52,6 +52,7 @@ export {
   approve,
   approveProject,
   compileAgentHooks,
+  createReport,
   describeProjectTrust,
   editSettings,
   examineMachine,
@@ -96,6 +97,7 @@ export { createRedactor, type Redactor } from "./redaction/redactor.ts";
 export { escapeForTerminal, toOneLine } from "./redaction/terminal.ts";
 export type { StreamEvent } from "./render/provider.ts";
 export type { StricterForm } from "./render/stricter-forms.ts";
+export type { Report, ReportOptions } from "./report/report.ts";
 export { buildEnvelope, type EnvelopePlace } from "./selftest/build-envelope.ts";
 export type { Invoked, InvokedStep, InvokeOptions } from "./selftest/invoke-hooks.ts";
 export { isSound } from "./selftest/is-sound.ts";

@@ -16,6 +16,7 @@ import type * as Stop from "./journal/stop-run.ts";
 import { importZod } from "./packages.ts";
 import type * as Prove from "./prove/prove-provider.ts";
 import type * as Receipts from "./receipts/verify-receipts.ts";
+import type * as Reports from "./report/report.ts";
 import type * as Invoke from "./selftest/invoke-hooks.ts";
 import type * as SelfTests from "./selftest/run-self-tests.ts";
 import type * as Ambient from "./spawn/list-ambient.ts";
@@ -121,4 +122,8 @@ export const readTrust: typeof Trust.readTrust = late(() => import("./trust/trus
 export const verifyReceipts: typeof Receipts.verifyReceipts = late(
   () => import("./receipts/verify-receipts.ts"),
   "verifyReceipts",
+);
+export const createReport: typeof Reports.createReport = late(
+  () => import("./report/report.ts"),
+  "createReport",
 );

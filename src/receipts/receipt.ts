@@ -88,6 +88,8 @@ export type ReceiptLine =
       readonly matched: readonly string[];
       readonly duration_ms: number;
       readonly in_time: boolean;
+      /** Of a deny: the guard's own words, as the agent is told them; at most `REASON_MAX` of them. */
+      readonly reason?: string;
     }
   | { readonly kind: "fault"; readonly fault: string; readonly event?: string; readonly detail: string }
   | { readonly kind: "warning"; readonly code: string; readonly message: string }
@@ -129,6 +131,9 @@ export type StampedReceipt = ReceiptLine & {
 };
 
 export type ReceiptSink = (line: StampedReceipt) => void | Promise<void>;
+
+/** In UTF-16 units. */
+export const REASON_MAX = 500;
 
 /** Field names of an envelope with the size of each value in characters of its JSON. */
 export function fieldSizes(envelope: object): Record<string, number> {

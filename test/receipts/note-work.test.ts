@@ -44,3 +44,20 @@ test("names and ids of any length are cut", () => {
   note({ type: "tool_call", id: "i".repeat(5000), name: "n".repeat(5000), input: "private" });
   expect(lines).toEqual([{ kind: "tool_called", tool_name: "n".repeat(100), tool_use_id: "i".repeat(100) }]);
 });
+
+test("the reason of a denial is told, redacted and cut", async () => {
+  const reason = `no: planted-secret ${"x".repeat(1000)}`;
+  const handler: fakes.Handler = () => ({
+    hookSpecificOutput: { permissionDecision: "deny", permissionDecisionReason: reason },
+  });
+  const { seen } = await fakes.play(place, {
+    provider: "codex",
+    script: SCRIPT,
+    handlers: { PreToolUse: handler },
+    options: { secrets: ["planted-secret"] },
+  });
+  const verdict = seen.receipts.find((line) => line.kind === "verdict" && line.decision === "deny");
+  expect(verdict).toMatchObject({ reason: expect.stringMatching(/^no: \S+ x{400}/) });
+  expect((verdict as { reason: string }).reason).toHaveLength(500);
+  expect(JSON.stringify(seen.receipts)).not.toContain("planted-secret");
+});

@@ -125,6 +125,12 @@ describe("what was done to a file", () => {
     expect(kinds(await verify(lines.with(1, forged)))).toEqual([["changed", 3]]);
   });
 
+  test("a first line that was sealed for another run does not begin this one", async () => {
+    const { prev: _prev, hash: _hash, ...first } = JSON.parse((await linesOf(1))[0] as string);
+    const other = genesisOf("33333333-bbbb-4aaa-8aaa-000000000002");
+    expect(kinds(await verify([sealLine(first, other).text]))).toEqual([["changed", 1]]);
+  });
+
   test("the lines of one run under the name of another are told", async () => {
     const path = join(folder, "44444444-aaaa-4aaa-8aaa-000000000001.jsonl");
     writeFileSync(path, joined(await linesOf(2)));

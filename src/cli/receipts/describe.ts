@@ -66,6 +66,7 @@ function describeRun({ line: anyLine, status, tool }: Entry): string[] {
       const by = listOf(line.matched).length === 0 ? "" : `  by ${line.matched.join(", ")}`;
       return [
         `verdict  ${line.event} #${line.call}${onTool}  ${describeDecision("ok", line.decision)}  ${line.duration_ms} ms${late}${by}`,
+        ...(line.reason === undefined ? [] : [line.reason]),
       ];
     }
     case "fault":
