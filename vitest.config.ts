@@ -30,6 +30,7 @@ export default defineConfig({
       { find: /^agent-bridle\/hooks$/, replacement: source("hooks/index.ts") },
       { find: /^agent-bridle\/hooks\/secret-scan$/, replacement: source("hooks/secret-scan.ts") },
       { find: /^agent-bridle\/store$/, replacement: source("store/index.ts") },
+      { find: /^agent-bridle\/trace$/, replacement: source("trace/index.ts") },
       { find: /^agent-bridle\/testkit$/, replacement: source("testkit/index.ts") },
     ],
   },

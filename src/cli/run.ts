@@ -33,6 +33,7 @@ interface RunFlags extends CompileFlags {
   readonly containment?: string;
   readonly workspace?: string;
   readonly timeout?: number;
+  readonly trace?: boolean;
 }
 
 export function addRunCommand(program: Command): void {
@@ -65,6 +66,7 @@ export function addRunCommand(program: Command): void {
       ]),
     )
     .option("--timeout <seconds>", "end the run after this long", parseSeconds)
+    .option("--trace", "follow the run as OpenTelemetry spans; needs an SDK, loaded with node --import")
     .option("--json", "events as JSONL on stdout")
     .addHelpText(
       "after",
@@ -97,6 +99,7 @@ Examples:
         extraArgs,
         signal: interrupted.signal,
         shutdown: "off",
+        ...(flags.trace === true ? { trace: await loadTracer() } : {}),
         ...toSpawnOptions(flags),
       }).catch((error: unknown) => {
         throw interrupted.signal.aborted ? interrupted.signal.reason : error;
@@ -104,6 +107,12 @@ Examples:
       for await (const event of run) showEvent(event, flags.json === true);
       process.exitCode = exitCodeOf((await run.result).outcome);
     });
+}
+
+/** Only here: whoever traces nothing need not have the package. */
+async function loadTracer(): Promise<NonNullable<SpawnOptions["trace"]>> {
+  const { openTelemetry } = await import("../trace/index.ts");
+  return openTelemetry();
 }
 
 /** Words before `--` are the prompt, words after it go to the CLI. */

@@ -64,11 +64,15 @@ export async function startRun(plan: HookPlan, entered: Entered, given: SpawnOpt
     cwd: runOptions.cwd,
     use: options.workspace ?? "shared",
     signal: options.signal,
+  }).catch((error: unknown) => {
+    scope.trace.end();
+    throw error;
   });
   if (workspace.problem !== undefined)
     scope.warnings.push({ code: "workspace_unnoted", message: workspace.problem });
   reach("before_prompt", runId);
   const prompt = await decidePrompt(scope).catch(async (error: unknown) => {
+    scope.trace.end();
     await workspace.release();
     throw error;
   });
