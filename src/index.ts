@@ -57,6 +57,7 @@ export {
   editSettings,
   examineMachine,
   examineProvider,
+  holdLock,
   importFiles,
   invokeHooks,
   listAmbient,
@@ -98,6 +99,7 @@ export { escapeForTerminal, toOneLine } from "./redaction/terminal.ts";
 export type { StreamEvent } from "./render/provider.ts";
 export type { StricterForm } from "./render/stricter-forms.ts";
 export type { Report, ReportOptions } from "./report/report.ts";
+export type { HeldLock, HoldLockOptions, LockHolder } from "./schedule/hold-lock.ts";
 export { buildEnvelope, type EnvelopePlace } from "./selftest/build-envelope.ts";
 export type { Invoked, InvokedStep, InvokeOptions } from "./selftest/invoke-hooks.ts";
 export { isSound } from "./selftest/is-sound.ts";

@@ -17,6 +17,7 @@ import { importZod } from "./packages.ts";
 import type * as Prove from "./prove/prove-provider.ts";
 import type * as Receipts from "./receipts/verify-receipts.ts";
 import type * as Reports from "./report/report.ts";
+import type * as Locks from "./schedule/hold-lock.ts";
 import type * as Invoke from "./selftest/invoke-hooks.ts";
 import type * as SelfTests from "./selftest/run-self-tests.ts";
 import type * as Ambient from "./spawn/list-ambient.ts";
@@ -127,3 +128,4 @@ export const createReport: typeof Reports.createReport = late(
   () => import("./report/report.ts"),
   "createReport",
 );
+export const holdLock: typeof Locks.holdLock = late(() => import("./schedule/hold-lock.ts"), "holdLock");

@@ -59,7 +59,7 @@ Exit codes:
   2   import: a file cannot be read
   64  usage error
   70  internal error
-  75  timed out or interrupted
+  75  timed out or interrupted; run --lock: another run holds the lock
   77  an agent_prompt hook denied the prompt
   78  refused: a guard could not be shown to run`,
     );
