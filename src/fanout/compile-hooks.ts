@@ -46,6 +46,7 @@ export async function compileForTasks(
 /** What stands for the fan-out's own hooks in the digest of its tasks. */
 export function nameHooks({ hooks, cwd }: Pick<FanOutSettings, "hooks" | "cwd">): string {
   if (typeof hooks === "string") return resolve(cwd, hooks);
+  if (typeof hooks === "function") return `function ${hooks.name}`;
   return typeof hooks === "object" ? "a declaration of the program's" : `settings around ${cwd}`;
 }
 
