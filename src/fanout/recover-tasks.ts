@@ -54,7 +54,7 @@ export async function recoverTasks(
 async function settle(
   runId: string,
   report: Recovery | undefined,
-  { stateDir }: RecoverTasksOptions,
+  { stateDir, assumeDead }: RecoverTasksOptions,
 ): Promise<RecoveredRun> {
   const problems = report?.problems ?? [];
   const doubt = (why: string): RecoveredRun => ({
@@ -70,7 +70,9 @@ async function settle(
     report.state === "open" ||
     report.state === "claimed";
   if (!isSettled) return doubt([report.state, ...problems].join(": "));
-  if (report?.extinction?.state === "unproven")
+  // What ran elsewhere cannot be looked at: there the caller's word counts.
+  const isTold = assumeDead && report?.extinction?.method === "elsewhere";
+  if (report?.extinction?.state === "unproven" && !isTold)
     return doubt(`process(es) ${report.extinction.survivors.join(", ") || "unknown"} may be left`);
   // Nothing was written down of it, or somebody else settled it: then what carries its marker tells.
   const survivors = await sweepRun(runId);
