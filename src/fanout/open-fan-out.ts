@@ -7,7 +7,7 @@ import { resolve } from "node:path";
 import { AgentHooksRefused, type Issue, refuseIfAny } from "../errors.ts";
 import { stateDirectory } from "../receipts/writer.ts";
 import { compileForTasks, type HooksOfTask, nameHooks } from "./compile-hooks.ts";
-import { fanOutDirectory, fanOutsDirectory } from "./open-state.ts";
+import { fanOutDirectory, fanOutsDirectory, requireDriver } from "./open-state.ts";
 import type { FanOutSettings } from "./options.ts";
 import { createFanOutState, type FanOutRow, type FanOutState, openFanOutState } from "./state.ts";
 import { checkTasks, digestTasks, type PlacedTask, type TaskSpec } from "./task.ts";
@@ -25,6 +25,7 @@ export async function openFanOut(
   placed: readonly PlacedTask[] | undefined,
   settings: FanOutSettings,
 ): Promise<OpenedFanOut> {
+  await requireDriver();
   const stateDir = stateDirectory(settings.spawn?.baseEnv);
   if (placed === undefined) {
     if (settings.resume === undefined)
@@ -124,8 +125,7 @@ async function readRow(directory: string): Promise<FanOutRow | undefined> {
       state.close();
     }
   } catch (error) {
-    // A missing driver concerns all of them.
-    if (error instanceof AgentHooksRefused && error.issues[0]?.path !== "better-sqlite3") return undefined;
+    if (error instanceof AgentHooksRefused) return undefined;
     throw error;
   }
 }

@@ -73,6 +73,11 @@ export function statePath(directory: string): string {
   return join(directory, "state.sqlite");
 }
 
+/** Rejects with AgentHooksRefused `store_unavailable` where there is no driver. */
+export async function requireDriver(): Promise<void> {
+  await loadDriver();
+}
+
 export interface OpenStateOptions {
   /** Makes nothing; the tables must be there. */
   readonly readOnly?: boolean;
@@ -125,6 +130,6 @@ export async function openState(
 }
 
 function refuse(path: string, message: string, cause?: unknown): AgentHooksRefused {
-  const hint = "name a fan-out of yours; `npm install better-sqlite3@12` where the driver is missing";
+  const hint = "name a fan-out of yours";
   return new AgentHooksRefused([{ code: "store_unavailable", path, message, hint }], { cause });
 }

@@ -54,7 +54,7 @@ function drawRun(
 
 function drawTotal(progress: Progress, now: number): string {
   const { total, finished, failed, retrying, costUsd, denied, live } = progress;
-  const filled = total === 0 ? BAR_WIDTH : Math.floor((finished / total) * BAR_WIDTH);
+  const filled = total === 0 ? 0 : Math.floor((finished / total) * BAR_WIDTH);
   const eta = etaMs(progress, now);
   const parts = [
     `[${"#".repeat(filled)}${".".repeat(BAR_WIDTH - filled)}] ${finished}/${total}`,
