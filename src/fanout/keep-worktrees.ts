@@ -2,7 +2,8 @@
 
 import { existsSync } from "node:fs";
 import type { KeepWorktree } from "./options.ts";
-import type { FanOutState, PlannedWorktree } from "./state.ts";
+import type { FanOutState } from "./state.ts";
+import type { PlannedWorktree } from "./state-rows.ts";
 import { isChanged, isUnfinished, removeWorktree } from "./worktree.ts";
 
 /** Rejects when it can be neither looked at nor removed; it then stays, and is looked at again by the next start. */

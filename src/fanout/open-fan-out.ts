@@ -9,7 +9,8 @@ import { stateDirectory } from "../receipts/writer.ts";
 import { compileForTasks, type HooksOfTask, nameHooks } from "./compile-hooks.ts";
 import { fanOutDirectory, fanOutsDirectory, requireDriver } from "./open-state.ts";
 import type { FanOutSettings } from "./options.ts";
-import { createFanOutState, type FanOutRow, type FanOutState, openFanOutState } from "./state.ts";
+import { createFanOutState, type FanOutState, openFanOutState } from "./state.ts";
+import type { FanOutRow } from "./state-rows.ts";
 import { checkTasks, digestTasks, type PlacedTask, type TaskSpec } from "./task.ts";
 import { findRepository } from "./worktree.ts";
 

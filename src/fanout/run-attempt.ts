@@ -10,8 +10,7 @@ import type { SpawnOptions } from "../spawn/options.ts";
 import type { RunResult } from "../spawn/result.ts";
 import type { Supervisor } from "../supervisor/create-supervisor.ts";
 import type { FanOutOptions } from "./options.ts";
-import type { EndedAttempt, StoredAttempt } from "./state.ts";
-import { sumOf } from "./state.ts";
+import { type EndedAttempt, type StoredAttempt, sumOf } from "./state-rows.ts";
 import type { TaskSpec } from "./task.ts";
 
 export interface AttemptOptions {
@@ -101,6 +100,11 @@ function toRefusedEnd(error: unknown): AttemptEnd {
   }
   const reason = error instanceof Error ? error.message : String(error);
   return { outcome: "failed", reason: `spawn_failed: ${reason}`, class: "deterministic" };
+}
+
+/** The reason of a run that took too long, when it was its task's time that was up. */
+export function describeTimeOut(reason: string, { maxSeconds }: TaskSpec): string {
+  return reason === "wall" && maxSeconds !== undefined ? `budget_exceeded: time ${maxSeconds} s` : reason;
 }
 
 function leftOf({ spec, earlier }: AttemptOptions): Left {

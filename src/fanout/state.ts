@@ -5,91 +5,28 @@ import { AgentHooksRefused } from "../errors.ts";
 import { ownIdentity, type ProcessIdentity, presenceOf } from "../journal/process-identity.ts";
 import { processIdentity } from "../journal/record.ts";
 import type { JsonObject } from "../json.ts";
-import type { EndingClass } from "../retry/classify-ending.ts";
 import type { Database } from "../store/load-driver.ts";
 import { openState } from "./open-state.ts";
 import type { TaskEnding } from "./options.ts";
-import type { AttemptRecord, FanOutRecord, TaskOutcome, TaskRecord } from "./record.ts";
+import type { FanOutRecord, TaskOutcome, TaskRecord } from "./record.ts";
+import {
+  type AfterAttempt,
+  type AttemptRow,
+  type EndedAttempt,
+  type FanOutRow,
+  type LostAttempt,
+  type NewAttempt,
+  type NewFanOut,
+  type PlannedWorktree,
+  type ReadyTask,
+  type StoredAttempt,
+  sumOf,
+  type TaskRow,
+  toAttempt,
+  toPublic,
+  type WorktreeState,
+} from "./state-rows.ts";
 import { dropUndefined, type TaskSpec } from "./task.ts";
-
-export interface NewFanOut {
-  readonly id: string;
-  readonly digest: string;
-  readonly source: string | undefined;
-  readonly note: JsonObject;
-  readonly specs: readonly TaskSpec[];
-  /** Commits of the worktrees, by index of the task. */
-  readonly bases: ReadonlyMap<number, string>;
-}
-
-export interface FanOutRow {
-  readonly id: string;
-  readonly startedAt: string;
-  readonly endedAt: string | undefined;
-  readonly digest: string;
-  readonly source: string | undefined;
-  readonly note: JsonObject;
-}
-
-/** A task that may be started now. */
-export interface ReadyTask {
-  readonly spec: TaskSpec;
-  /** Commit that its worktree shows. */
-  readonly base: string | undefined;
-  /** Session of the provider to go on with. */
-  readonly resume: string | undefined;
-  readonly attempts: readonly StoredAttempt[];
-}
-
-export interface StoredAttempt extends AttemptRecord {
-  readonly runId: string;
-  readonly class?: EndingClass;
-  readonly durationMs?: number;
-  readonly worktree?: string;
-  readonly repository?: string;
-  readonly worktreeState?: WorktreeState;
-}
-
-/** `planned`: it may be there. */
-export type WorktreeState = "planned" | "removed" | "kept";
-
-export interface NewAttempt {
-  readonly runId: string;
-  readonly worktree?: { readonly path: string; readonly repository: string } | undefined;
-}
-
-export interface EndedAttempt {
-  readonly outcome: TaskOutcome;
-  readonly reason: string;
-  readonly class: EndingClass;
-  readonly costUsd?: number | undefined;
-  readonly turns?: number | undefined;
-  readonly denied?: number | undefined;
-  readonly durationMs?: number | undefined;
-  readonly finalText?: string | undefined;
-  /** The provider's. */
-  readonly providerSessionId?: string | undefined;
-}
-
-/** What becomes of the task. */
-export type AfterAttempt =
-  | { readonly state: "finished"; readonly outcome: TaskOutcome; readonly reason: string }
-  /** `notBefore`: milliseconds since the epoch. */
-  | { readonly state: "waiting"; readonly notBefore: number; readonly resume?: string | undefined };
-
-export interface LostAttempt {
-  readonly spec: TaskSpec;
-  readonly attempt: number;
-  readonly runId: string;
-}
-
-export interface PlannedWorktree {
-  readonly index: number;
-  readonly attempt: number;
-  readonly path: string;
-  readonly repository: string;
-  readonly base: string;
-}
 
 export type FanOutState = Awaited<ReturnType<typeof openFanOutState>>;
 
@@ -111,40 +48,6 @@ function fill(database: Database, { id, digest, source, note, specs, bases }: Ne
   );
   for (const spec of specs)
     insert.run(spec.index, spec.id, spec.provider, JSON.stringify(spec), bases.get(spec.index) ?? null);
-}
-
-interface TaskRow {
-  idx: number;
-  id: string;
-  provider: TaskSpec["provider"];
-  spec: string;
-  base: string | null;
-  state: TaskRecord["state"];
-  outcome: TaskOutcome | null;
-  reason: string | null;
-  ended_at: string | null;
-  not_before: number;
-  resume: string | null;
-}
-
-interface AttemptRow {
-  idx: number;
-  attempt: number;
-  run_id: string;
-  started_at: string;
-  ended_at: string | null;
-  outcome: TaskOutcome | null;
-  reason: string | null;
-  class: EndingClass | null;
-  cost_usd: number | null;
-  turns: number | null;
-  denied: number | null;
-  duration_ms: number | null;
-  final_text: string | null;
-  session: string | null;
-  worktree: string | null;
-  repository: string | null;
-  worktree_state: WorktreeState | null;
 }
 
 const FINAL_TEXT_MAX = 1_000_000;
@@ -366,6 +269,14 @@ function toState(database: Database, directory: string) {
         ),
     ),
 
+    /** Of an attempt that may have one. */
+    keepWorktree: atOnce(
+      (index: number, attempt: number) =>
+        void prepare(
+          "UPDATE attempt SET worktree_state = 'kept' WHERE idx = ? AND attempt = ? AND worktree_state = 'planned'",
+        ).run(index, attempt),
+    ),
+
     /** A later attempt works in the worktree of an earlier one. */
     handWorktree: atOnce((index: number, from: number, to: number) => {
       prepare(
@@ -422,45 +333,6 @@ function toState(database: Database, directory: string) {
         return dropUndefined<FanOutRecord>({ id, startedAt, endedAt, tasks });
       })(),
   };
-}
-
-function toAttempt(row: AttemptRow): StoredAttempt {
-  return dropUndefined<StoredAttempt>({
-    attempt: row.attempt,
-    runId: row.run_id,
-    startedAt: row.started_at,
-    endedAt: row.ended_at ?? undefined,
-    outcome: row.outcome ?? undefined,
-    reason: row.reason ?? undefined,
-    costUsd: row.cost_usd ?? undefined,
-    turns: row.turns ?? undefined,
-    denied: row.denied ?? undefined,
-    class: row.class ?? undefined,
-    durationMs: row.duration_ms ?? undefined,
-    worktree: row.worktree ?? undefined,
-    repository: row.repository ?? undefined,
-    worktreeState: row.worktree_state ?? undefined,
-  });
-}
-
-function toPublic(stored: StoredAttempt): AttemptRecord {
-  const {
-    class: _class,
-    durationMs: _ms,
-    worktree: _path,
-    repository: _repository,
-    worktreeState: _state,
-    ...attempt
-  } = stored;
-  return attempt;
-}
-
-export function sumOf(
-  attempts: readonly AttemptRecord[],
-  name: "costUsd" | "turns" | "denied",
-): number | undefined {
-  const known = attempts.flatMap((attempt) => attempt[name] ?? []);
-  return known.length === 0 ? undefined : known.reduce((sum, value) => sum + value, 0);
 }
 
 function readIdentity(text: string): ProcessIdentity {

@@ -183,7 +183,7 @@ describe("a fan-out", () => {
     const record = await readFanOut(id, { stateDir: stage.stateDir });
     expect(record.tasks.map(({ state }) => state)).toEqual(["waiting", "waiting", "waiting"]);
     expect(record.tasks[0]?.attempts).toMatchObject([
-      { outcome: "interrupted", reason: "supervisor_stopping: enough" },
+      { outcome: "interrupted", reason: expect.stringMatching(/^supervisor_stopping.*enough/) },
     ]);
     await stage.play({ steps: [{ text: "done" }] });
     expect((await runAll(stage, tasks)).map(({ outcome }) => outcome)).toEqual([
@@ -364,6 +364,27 @@ describe("further tries", () => {
     expect(ending).toMatchObject({ outcome: "success", attempts: 2, finalText: "a" });
     expect(new Set(folders).size).toBe(2);
     expect(worktreesOf(stage)).toEqual([]);
+  });
+
+  test("a session is not gone on with under other hooks", async () => {
+    await stage.play(DOWN);
+    const tasks = [{ prompt: "a" }];
+    const fan = fanOut(tasks, {
+      ...stage.options,
+      hooks: DENY_RM,
+      backoff: { baseMs: 600_000, random: () => 0.01 },
+      onProgress: ({ type }) => {
+        if (type === "attempt_ended") void fan.stop();
+      },
+    });
+    expect(await collect(fan)).toEqual([]);
+    await stage.play({ steps: [{ text: "done" }] });
+    const [ending] = await runAll(stage, tasks, { hooks: NO_GUARD });
+    expect(ending).toMatchObject({
+      outcome: "refused",
+      attempts: 2,
+      reason: expect.stringContaining("resume_mismatch"),
+    });
   });
 
   test("ends after so many", async () => {

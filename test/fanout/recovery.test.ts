@@ -187,6 +187,20 @@ describe("a task that ran", () => {
     ]);
   });
 
+  test("keeps its worktree when what works in it may live", async () => {
+    const { id, state } = await begin([{ worktree: true }]);
+    const runId = randomUUID();
+    const path = join(DIRECTORY(), "worktrees", "0-left");
+    state.startAttempt(0, { runId, worktree: { path, repository: stage.cwd } });
+    state.close();
+    await addWorktree(stage.cwd, path, base());
+    const supervisor = { ...ownIdentity(), pidNamespace: "pid:[1]" };
+    await writeJournal(stage, runId, [admittedLine(stage, runId, { marker: runId, supervisor })]);
+    const { endings } = await resume(id, { keepWorktree: "never" });
+    expect(endings).toMatchObject([{ outcome: "lost", worktrees: [path] }]);
+    expect(worktreesOf(stage)).toEqual([path]);
+  });
+
   test("is run again when its supervisor is said to be dead", async () => {
     const { id, runId } = await dieRunning();
     const supervisor = { ...ownIdentity(), pidNamespace: "pid:[1]" };
