@@ -5,6 +5,7 @@ import { configDefaults, defineConfig } from "vitest/config";
 export const FAULT_SUITES = [
   "test/broker/shim-deadline.test.ts",
   "test/broker/shim-faults.test.ts",
+  "test/fanout/kill.test.ts",
   "test/field-reports/processes.test.ts",
   "test/journal/fault-points.test.ts",
   "test/soak/soak.test.ts",
@@ -25,6 +26,7 @@ export default defineConfig({
   resolve: {
     alias: [
       { find: /^agent-bridle$/, replacement: source("index.ts") },
+      { find: /^agent-bridle\/fanout$/, replacement: source("fanout/index.ts") },
       { find: /^agent-bridle\/host$/, replacement: source("host/index.ts") },
       { find: /^agent-bridle\/host\/mcp$/, replacement: source("host/adapters/mcp.ts") },
       { find: /^agent-bridle\/hooks$/, replacement: source("hooks/index.ts") },

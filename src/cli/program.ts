@@ -8,6 +8,7 @@ import { EXIT_CODES } from "./exit-codes.ts";
 /** In the order of the help. */
 const COMMANDS: Readonly<Record<string, () => Promise<(program: Command) => void>>> = {
   run: async () => (await import("./run.ts")).addRunCommand,
+  fanout: async () => (await import("./fanout.ts")).addFanOutCommand,
   prove: async () => (await import("./prove.ts")).addProveCommand,
   check: async () => (await import("./check.ts")).addCheckCommand,
   trust: async () => (await import("./trust.ts")).addTrustCommand,
@@ -53,7 +54,7 @@ async function createProgram(first: string | undefined): Promise<Command> {
       `
 Exit codes:
   0   success
-  1   the agent failed, or its prompt was blocked; prove: a required answer is not yes;
+  1   the agent failed, or its prompt was blocked; fanout: as --fail-on says; prove: a required answer is not yes;
       import: something was rejected; test: a guard failed or never blocked; invoke: denied;
       receipts: something could not be read
   2   import: a file cannot be read

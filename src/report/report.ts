@@ -56,7 +56,10 @@ export async function createReport(what: string, options: ReportOptions = {}): P
       "give more of the id",
     );
   }
-  return reportFanOut(await findFanOut(what, { stateDir }), receipts);
+  return reportFanOut(
+    await findFanOut(what, { stateDir, isDirectory: there?.isDirectory() === true }),
+    receipts,
+  );
 }
 
 async function findRuns(receipts: string, start: string): Promise<string[]> {

@@ -1,6 +1,5 @@
 // How a run starts: checks, agent_prompt, run directory, preflight, prompt, supervision, agent_exit. In this order, each step once.
 
-import { randomUUID } from "node:crypto";
 import type { HookPlan } from "../compiler/plan.ts";
 import { AgentHooksRefused, type Issue } from "../errors.ts";
 import { withStartPlace } from "../exec/start-limit.ts";
@@ -22,6 +21,7 @@ import { resolveContainment } from "./containment.ts";
 import { decidePrompt } from "./decide-prompt.ts";
 import { createEventQueue, queueLimits } from "./event-queue.ts";
 import { createFinisher } from "./finish.ts";
+import { runIdOf } from "./given-run-id.ts";
 import { createOutputHold } from "./hold-output.ts";
 import { createLife, type Life } from "./life.ts";
 import { admitReceipts, noteLayout } from "./note-run.ts";
@@ -48,7 +48,7 @@ export async function startRun(plan: HookPlan, entered: Entered, given: SpawnOpt
   const recipe = await resolveContainment(options.containment);
   options.signal.throwIfAborted();
   const queueControl = { pause: () => {}, resume: () => {} };
-  const runId = randomUUID();
+  const runId = runIdOf(given);
   const queue = createEventQueue(
     runId,
     { onFull: () => queueControl.pause(), onDrained: () => queueControl.resume() },
