@@ -4,6 +4,7 @@ import { readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
 import { fanOutFile, readEndings, readFanOut, type TaskEnding } from "../src/fanout/index.ts";
+import { createReport } from "../src/index.ts";
 import { startOpenaiServer } from "../src/prove/openai-server.ts";
 import { type ModelScript, scriptToken } from "../src/prove/script.ts";
 import { resolveNativeBinary } from "./binaries.ts";
@@ -80,6 +81,16 @@ it("20 codex runs: each outcome and each denial is told, and what was denied did
   const denials = readReceipts(site).filter((line) => line.kind === "verdict" && line.decision === "deny");
   expect(denials.map(({ run_id }) => run_id).sort()).toEqual([...deniedRuns].sort());
   expect(record.endedAt).toEqual(expect.any(String));
+  // What the page of it shows: those three, with the guard's words, and receipts that are as they were written.
+  const { of, html } = await createReport(fanOutId, { stateDir: site.state });
+  expect(of).toBe("fan_out");
+  const shown = html.slice(html.indexOf('id="denied"'), html.indexOf('id="tasks"'));
+  expect([...shown.matchAll(/>(task-\d+)<\/a>/g)].map(([, id]) => id)).toEqual(
+    DENIED.map((nth) => `task-${nth}`),
+  );
+  expect(shown.match(/nothing is removed here/g)).toHaveLength(DENIED.length);
+  expect(html.match(/data-task="task-\d+"/g)).toHaveLength(TASKS);
+  expect(html.match(/receipts <span class="t-good">intact/g)).toHaveLength(TASKS);
   expect(processesWith(site.root)).toEqual([]);
   expect(readdirSync(join(site.state, "sessions"))).toEqual([]);
 }, 120_000);
