@@ -5,6 +5,7 @@ import { configDefaults, defineConfig } from "vitest/config";
 export const FAULT_SUITES = [
   "test/broker/shim-deadline.test.ts",
   "test/broker/shim-faults.test.ts",
+  "test/fanout/kill.test.ts",
   "test/field-reports/processes.test.ts",
   "test/journal/fault-points.test.ts",
   "test/soak/soak.test.ts",
@@ -25,17 +26,20 @@ export default defineConfig({
   resolve: {
     alias: [
       { find: /^agent-bridle$/, replacement: source("index.ts") },
+      { find: /^agent-bridle\/fanout$/, replacement: source("fanout/index.ts") },
       { find: /^agent-bridle\/host$/, replacement: source("host/index.ts") },
       { find: /^agent-bridle\/host\/mcp$/, replacement: source("host/adapters/mcp.ts") },
       { find: /^agent-bridle\/hooks$/, replacement: source("hooks/index.ts") },
       { find: /^agent-bridle\/hooks\/secret-scan$/, replacement: source("hooks/secret-scan.ts") },
       { find: /^agent-bridle\/store$/, replacement: source("store/index.ts") },
+      { find: /^agent-bridle\/trace$/, replacement: source("trace/index.ts") },
       { find: /^agent-bridle\/testkit$/, replacement: source("testkit/index.ts") },
     ],
   },
   test: {
     include: ["test/**/*.test.ts"],
-    exclude: [...configDefaults.exclude, ...FAULT_SUITES],
+    // What needs a browser: vitest.browser.config.ts.
+    exclude: [...configDefaults.exclude, ...FAULT_SUITES, "test/browser/**"],
     globalSetup: ["test/build-sources.ts"],
     testTimeout: 30_000,
     hookTimeout: 30_000,

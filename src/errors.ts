@@ -41,6 +41,8 @@ export const REFUSAL_CODES = {
   capacity_exhausted: "file descriptors or memory would run out",
   workspace_busy: "another run is in the same working directory, and one of the two wants it for itself",
   config_home_busy: "other starts hold the agent's configuration home",
+  fan_out_busy: "another process runs this fan-out",
+  fan_out_mismatch: "there is no such fan-out, or it was begun with other tasks",
 } as const;
 
 export type RefusalCode = keyof typeof REFUSAL_CODES;

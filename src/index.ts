@@ -52,10 +52,12 @@ export {
   approve,
   approveProject,
   compileAgentHooks,
+  createReport,
   describeProjectTrust,
   editSettings,
   examineMachine,
   examineProvider,
+  holdLock,
   importFiles,
   invokeHooks,
   listAmbient,
@@ -74,20 +76,30 @@ export {
   testHooks,
   validateFile,
   validateSettings,
+  verifyReceipts,
 } from "./late.ts";
 export * from "./profile/index.ts";
 export { type CaseChange, compareProofs, type ProofComparison } from "./prove/compare.ts";
 export { type Downgrade, type Proof, type ProvenCase, parseProof, provenCallbacks } from "./prove/proof.ts";
 export type { ProofProgress } from "./prove/prove-binary.ts";
 export type { Proven, ProveOptions } from "./prove/prove-provider.ts";
+export type { ReceiptProblem, ReceiptProblemKind } from "./receipts/follow-chain.ts";
 export type { LineReading } from "./receipts/json-lines.ts";
 export { type FoundReceipt, readReceipts } from "./receipts/read-receipts.ts";
 export type { ReceiptLine, ReceiptSink, StampedReceipt } from "./receipts/receipt.ts";
+export type {
+  ReceiptsState,
+  VerifiedReceipts,
+  VerifiedRun,
+  VerifyOptions,
+} from "./receipts/verify-receipts.ts";
 export { receiptsDirectory } from "./receipts/writer.ts";
 export { createRedactor, type Redactor } from "./redaction/redactor.ts";
 export { escapeForTerminal, toOneLine } from "./redaction/terminal.ts";
 export type { StreamEvent } from "./render/provider.ts";
 export type { StricterForm } from "./render/stricter-forms.ts";
+export type { Report, ReportOptions } from "./report/report.ts";
+export type { HeldLock, HoldLockOptions, LockHolder } from "./schedule/hold-lock.ts";
 export { buildEnvelope, type EnvelopePlace } from "./selftest/build-envelope.ts";
 export type { Invoked, InvokedStep, InvokeOptions } from "./selftest/invoke-hooks.ts";
 export { isSound } from "./selftest/is-sound.ts";

@@ -15,6 +15,9 @@ import type * as Recover from "./journal/recover.ts";
 import type * as Stop from "./journal/stop-run.ts";
 import { importZod } from "./packages.ts";
 import type * as Prove from "./prove/prove-provider.ts";
+import type * as Receipts from "./receipts/verify-receipts.ts";
+import type * as Reports from "./report/report.ts";
+import type * as Locks from "./schedule/hold-lock.ts";
 import type * as Invoke from "./selftest/invoke-hooks.ts";
 import type * as SelfTests from "./selftest/run-self-tests.ts";
 import type * as Ambient from "./spawn/list-ambient.ts";
@@ -117,3 +120,12 @@ export const revokeProject: typeof Record.revokeProject = late(
   "revokeProject",
 );
 export const readTrust: typeof Trust.readTrust = late(() => import("./trust/trust-records.ts"), "readTrust");
+export const verifyReceipts: typeof Receipts.verifyReceipts = late(
+  () => import("./receipts/verify-receipts.ts"),
+  "verifyReceipts",
+);
+export const createReport: typeof Reports.createReport = late(
+  () => import("./report/report.ts"),
+  "createReport",
+);
+export const holdLock: typeof Locks.holdLock = late(() => import("./schedule/hold-lock.ts"), "holdLock");

@@ -8,6 +8,7 @@ import { EXIT_CODES } from "./exit-codes.ts";
 /** In the order of the help. */
 const COMMANDS: Readonly<Record<string, () => Promise<(program: Command) => void>>> = {
   run: async () => (await import("./run.ts")).addRunCommand,
+  fanout: async () => (await import("./fanout.ts")).addFanOutCommand,
   prove: async () => (await import("./prove.ts")).addProveCommand,
   check: async () => (await import("./check.ts")).addCheckCommand,
   trust: async () => (await import("./trust.ts")).addTrustCommand,
@@ -22,6 +23,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<(program: Command) => void
   ps: async () => (await import("./ps.ts")).addPsCommand,
   stop: async () => (await import("./stop.ts")).addStopCommand,
   recover: async () => (await import("./recover.ts")).addRecoverCommand,
+  report: async () => (await import("./report.ts")).addReportCommand,
   receipts: async () => (await import("./receipts.ts")).addReceiptsCommand,
 };
 
@@ -52,13 +54,13 @@ async function createProgram(first: string | undefined): Promise<Command> {
       `
 Exit codes:
   0   success
-  1   the agent failed, or its prompt was blocked; prove: a required answer is not yes;
+  1   the agent failed, or its prompt was blocked; fanout: as --fail-on says; prove: a required answer is not yes;
       import: something was rejected; test: a guard failed or never blocked; invoke: denied;
       receipts: something could not be read
   2   import: a file cannot be read
   64  usage error
   70  internal error
-  75  timed out or interrupted
+  75  timed out or interrupted; run --lock: another run holds the lock
   77  an agent_prompt hook denied the prompt
   78  refused: a guard could not be shown to run`,
     );

@@ -1,4 +1,4 @@
-// bridle receipts: what was written down of runs and of hosts, listed, shown and exported. Reads only.
+// bridle receipts: what was written down of runs and of hosts, listed, shown, exported and verified. Reads only.
 
 import { type Command, Option } from "commander";
 import { AgentHooksRefused, toOneLine } from "../index.ts";
@@ -11,6 +11,7 @@ import { printLines, writeWhole } from "./receipts/print.ts";
 import { refuseSource } from "./receipts/refuse-source.ts";
 import { type FoundIds, openSource, type Source } from "./receipts/source.ts";
 import { createSummaries, formatSummaries } from "./receipts/summarize.ts";
+import { addVerifyCommand } from "./receipts/verify.ts";
 
 interface Flags extends Filters {
   readonly from?: string;
@@ -26,17 +27,19 @@ interface ExportFlags extends Flags {
 export function addReceiptsCommand(program: Command): void {
   const receipts = program
     .command("receipts")
-    .description("what was written down of hooks that ran: list runs, show one, export lines")
+    .description("what was written down of hooks that ran: list runs, show one, export lines, verify files")
     .addHelpText(
       "after",
       `
-list, show and export take --json.
+All of them take --json.
 
-Exit codes: 0 everything was read; 1 something could not be read, and stderr says what; 64 usage error; 78 refused.
+Exit codes: 0 everything was read; 1 something could not be read, and stderr says what; verify: something is not as it
+was written; 64 usage error; 78 refused.
 
 Examples:
   bridle receipts list --since 2h
   bridle receipts show 1b4e28ba
+  bridle receipts verify 1b4e28ba
   bridle receipts list --from state/receipts.sqlite --decision deny
   bridle receipts export --format csv --status failed --out failed.csv`,
     );
@@ -66,6 +69,8 @@ Examples:
     .action((flags: ExportFlags, command: Command) =>
       withSource(flags, command, (source) => exportLines(source, flags)),
     );
+
+  addVerifyCommand(receipts);
 }
 
 function withCommon(command: Command, limited: string): Command {

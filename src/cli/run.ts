@@ -19,8 +19,9 @@ import {
 } from "./compile-file.ts";
 import { exitCodeOf } from "./exit-codes.ts";
 import { RunInterrupted } from "./report-error.ts";
+import { addLockOptions, type LockFlags, runLocked } from "./run-lock.ts";
 
-interface RunFlags extends CompileFlags {
+interface RunFlags extends CompileFlags, LockFlags {
   readonly hooks?: string;
   readonly cwd: string;
   readonly json?: boolean;
@@ -33,10 +34,11 @@ interface RunFlags extends CompileFlags {
   readonly containment?: string;
   readonly workspace?: string;
   readonly timeout?: number;
+  readonly trace?: boolean;
 }
 
 export function addRunCommand(program: Command): void {
-  addCompileOptions(program.command("run"))
+  addLockOptions(addCompileOptions(program.command("run")))
     .description("run an agent under the declared hooks; the prompt is the argument, or stdin")
     .argument("<provider>", "claude or codex", parseProvider)
     .argument("[words...]", "the prompt; after -- further arguments for the CLI")
@@ -65,6 +67,7 @@ export function addRunCommand(program: Command): void {
       ]),
     )
     .option("--timeout <seconds>", "end the run after this long", parseSeconds)
+    .option("--trace", "follow the run as OpenTelemetry spans; needs an SDK, loaded with node --import")
     .option("--json", "events as JSONL on stdout")
     .addHelpText(
       "after",
@@ -73,37 +76,55 @@ Examples:
   bridle run codex "Fix the failing test"
   bridle run codex --hooks hooks.yaml "Fix the failing test"
   bridle run claude --hooks hooks.yaml --json < prompt.txt
+  bridle run codex --lock nightly --if-running skip "Tidy up"
   bridle run codex --hooks hooks.yaml "Review this" -- --color never`,
     )
-    .action(async (provider: Provider, words: string[], flags: RunFlags) => {
-      const { prompt: given, extraArgs } = splitWords(words, process.argv);
-      const cwd = resolve(flags.cwd);
-      const hooks = await compileDeclared({ file: flags.hooks, cwd }, provider, flags);
-      const prompt = given === "" ? await readStdin() : given;
-      const interrupted = new AbortController();
-      const onSignal = (signal: NodeJS.Signals) => {
-        // The second one does not wait any more.
-        const grace = interrupted.signal.aborted ? { budgetMs: 0 } : {};
-        void stopAllRuns({ reason: signal, ...grace });
-        interrupted.abort(new RunInterrupted(signal));
-      };
-      for (const signal of ENDING_SIGNALS) process.on(signal, onSignal);
-      // A reader that went away (`| head`) ends the run instead of the process: the agent must not be left behind.
-      process.stdout.on("error", () => interrupted.abort(new RunInterrupted("stdout was closed")));
-      await using run = await spawnAgent({
-        hooks,
-        prompt,
-        cwd,
-        extraArgs,
-        signal: interrupted.signal,
-        shutdown: "off",
-        ...toSpawnOptions(flags),
-      }).catch((error: unknown) => {
-        throw interrupted.signal.aborted ? interrupted.signal.reason : error;
-      });
-      for await (const event of run) showEvent(event, flags.json === true);
-      process.exitCode = exitCodeOf((await run.result).outcome);
-    });
+    .action((provider: Provider, words: string[], flags: RunFlags, command: Command) =>
+      runLocked(command, flags, () => runAgent(provider, words, flags)),
+    );
+}
+
+async function runAgent(
+  provider: Provider,
+  words: string[],
+  flags: RunFlags,
+): Promise<{ hasSurvivors: boolean }> {
+  const { prompt: given, extraArgs } = splitWords(words, process.argv);
+  const cwd = resolve(flags.cwd);
+  const hooks = await compileDeclared({ file: flags.hooks, cwd }, provider, flags);
+  const prompt = given === "" ? await readStdin() : given;
+  const interrupted = new AbortController();
+  const onSignal = (signal: NodeJS.Signals) => {
+    // The second one does not wait any more.
+    const grace = interrupted.signal.aborted ? { budgetMs: 0 } : {};
+    void stopAllRuns({ reason: signal, ...grace });
+    interrupted.abort(new RunInterrupted(signal));
+  };
+  for (const signal of ENDING_SIGNALS) process.on(signal, onSignal);
+  // A reader that went away (`| head`) ends the run instead of the process: the agent must not be left behind.
+  process.stdout.on("error", () => interrupted.abort(new RunInterrupted("stdout was closed")));
+  await using run = await spawnAgent({
+    hooks,
+    prompt,
+    cwd,
+    extraArgs,
+    signal: interrupted.signal,
+    shutdown: "off",
+    ...(flags.trace === true ? { trace: await loadTracer() } : {}),
+    ...toSpawnOptions(flags),
+  }).catch((error: unknown) => {
+    throw interrupted.signal.aborted ? interrupted.signal.reason : error;
+  });
+  for await (const event of run) showEvent(event, flags.json === true);
+  const { outcome, extinction } = await run.result;
+  process.exitCode = exitCodeOf(outcome);
+  return { hasSurvivors: extinction.survivors.length > 0 };
+}
+
+/** Only here: whoever traces nothing need not have the package. */
+async function loadTracer(): Promise<NonNullable<SpawnOptions["trace"]>> {
+  const { openTelemetry } = await import("../trace/index.ts");
+  return openTelemetry();
 }
 
 /** Words before `--` are the prompt, words after it go to the CLI. */

@@ -2,13 +2,15 @@
 
 import { constants } from "node:fs";
 import { open } from "node:fs/promises";
-import { isJsonObject } from "../json.ts";
+import { parseJsonObject } from "../json.ts";
 
 export interface LastReceipt {
   readonly kind: string;
   readonly at: string;
   readonly seq: number;
-  /** An unfinished line follows it. */
+  /** Where the receipts are chained. */
+  readonly hash?: string;
+  /** It has no newline yet, or an unfinished line follows it. */
   readonly isCut: boolean;
 }
 
@@ -34,10 +36,15 @@ export async function readLastReceipt(path: string): Promise<LastReceipt | undef
 
 function lastOf(tail: string): LastReceipt | undefined {
   const lines = tail.split("\n");
-  const rest = lines.pop();
-  const json: unknown = JSON.parse(lines.at(-1) ?? "");
-  if (!isJsonObject(json)) return undefined;
-  const { kind, at, seq } = json;
+  const rest = lines.pop() ?? "";
+  // Whole but for its newline: what follows is to continue from it.
+  const unclosed = rest === "" ? undefined : readLine(rest);
+  const last = unclosed ?? readLine(lines.at(-1) ?? "");
+  return last && { ...last, isCut: rest !== "" };
+}
+
+function readLine(text: string): Omit<LastReceipt, "isCut"> | undefined {
+  const { kind, at, seq, hash } = parseJsonObject(text) ?? {};
   if (typeof kind !== "string" || typeof at !== "string" || typeof seq !== "number") return undefined;
-  return { kind, at, seq, isCut: rest !== "" };
+  return { kind, at, seq, ...(typeof hash === "string" ? { hash } : {}) };
 }

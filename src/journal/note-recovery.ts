@@ -2,6 +2,7 @@
 
 import { constants } from "node:fs";
 import { open } from "node:fs/promises";
+import { sealLine } from "../receipts/chain.ts";
 import type { Extinction } from "../spawn/result.ts";
 import { readLastReceipt } from "./last-receipt.ts";
 import type { ExitDelivery, RunRecord } from "./record.ts";
@@ -33,12 +34,15 @@ export async function noteRecovery(
     extinction: ending.extinction.state,
     recovered: true,
     exit_delivery: ending.exitDelivery,
+    lines: last.seq + 2,
   };
+  // Receipts that were begun without a chain go on without one.
+  const text = last.hash === undefined ? JSON.stringify(line) : sealLine(line, last.hash).text;
   try {
     const file = await open(receiptPath, constants.O_WRONLY | constants.O_APPEND | constants.O_NOFOLLOW);
     try {
       // A line that was cut is closed first: what follows must be a line of its own.
-      await file.appendFile(`${last.isCut ? "\n" : ""}${JSON.stringify(line)}\n`);
+      await file.appendFile(`${last.isCut ? "\n" : ""}${text}\n`);
     } finally {
       await file.close();
     }

@@ -25,6 +25,8 @@ import { type CleanedDirectory, cleanDirectories } from "./remove-directory.ts";
 import { type RecoveredHook, runExitChain } from "./run-exit-chain.ts";
 
 export interface RecoverOptions {
+  /** Only these runs are looked at. @default all */
+  readonly runIds?: readonly string[];
   /** Tokens that may hold the runs' agent_exit functions and the values of their variables. */
   readonly hooks?: RenderedHooks | readonly RenderedHooks[];
   /** Absolute. @default `$XDG_STATE_HOME/bridle`, else `~/.local/state/bridle` */
@@ -73,6 +75,7 @@ export interface Recovery {
  * for (const { runId, state, problems } of await recoverRuns({ hooks })) console.log(runId, state, ...problems);
  */
 export async function recoverRuns({
+  runIds,
   hooks = [],
   env = process.env,
   stateDir = stateDirectory(env),
@@ -82,6 +85,8 @@ export async function recoverRuns({
   const plans = (Array.isArray(hooks) ? hooks : [hooks]).map(planOf);
   const reports: Recovery[] = [];
   for (const { runId, path, record } of await readJournals(journalDirectory(stateDir))) {
+    // A folder that cannot be read concerns every run.
+    if (runIds !== undefined && runId !== "" && !runIds.includes(runId)) continue;
     if ("problem" in record) {
       reports.push({ runId, state: "unreadable", problems: [`${path} ${record.problem}`] });
       continue;

@@ -62,7 +62,7 @@ export function readJsonLines<T>(path: string, accept: (line: JsonObject) => T |
 }
 
 /** Does not wait for the other end of a FIFO. */
-async function openToRead(path: string): Promise<FileHandle> {
+export async function openToRead(path: string): Promise<FileHandle> {
   const refuse = (message: string, cause?: unknown) =>
     refuseFile("receipts_unreadable", path, { message, hint: "name a regular file of yours", cause });
   let file: FileHandle;
@@ -83,7 +83,7 @@ async function openToRead(path: string): Promise<FileHandle> {
   }
 }
 
-async function readPiece(file: FileHandle, piece: Buffer, path: string): Promise<number> {
+export async function readPiece(file: FileHandle, piece: Buffer, path: string): Promise<number> {
   try {
     return (await file.read(piece, 0, piece.length, null)).bytesRead;
   } catch (cause) {

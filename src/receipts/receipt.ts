@@ -39,6 +39,23 @@ export type ReceiptLine =
       readonly call: number;
       readonly fields: Readonly<Record<string, number>>;
     }
+  /** A turn of the agent: from a prompt to its final message. `status` is that message's. */
+  | {
+      readonly kind: "turn";
+      /** From 1. */
+      readonly turn: number;
+      readonly state: "started" | "ended";
+      readonly status?: string;
+    }
+  /** As the agent tells it, whether or not a hook is asked. codex says names and ids of its own here. */
+  | { readonly kind: "tool_called"; readonly tool_name: string; readonly tool_use_id?: string }
+  | {
+      readonly kind: "tool_ended";
+      readonly tool_name?: string;
+      readonly tool_use_id?: string;
+      readonly denied: boolean;
+      readonly failed: boolean;
+    }
   | {
       readonly kind: "fired";
       readonly event: EventName;
@@ -71,6 +88,8 @@ export type ReceiptLine =
       readonly matched: readonly string[];
       readonly duration_ms: number;
       readonly in_time: boolean;
+      /** Of a deny: the guard's own words, as the agent is told them; at most `REASON_MAX` of them. */
+      readonly reason?: string;
     }
   | { readonly kind: "fault"; readonly fault: string; readonly event?: string; readonly detail: string }
   | { readonly kind: "warning"; readonly code: string; readonly message: string }
@@ -100,11 +119,21 @@ export type ReceiptLine =
 
 export type StampedReceipt = ReceiptLine & {
   readonly run_id: string;
+  /** From 0, without a gap. */
   readonly seq: number;
   readonly at: string;
+  /** Of `run_ended`, the last line: how many there are, itself among them. */
+  readonly lines?: number;
+  /** Of the line before it; of the first line a hash of the run's id. Lines before version 0.2 have neither. */
+  readonly prev?: string;
+  /** SHA-256 of the line's bytes before `,"hash"`, in hexadecimal. */
+  readonly hash?: string;
 };
 
 export type ReceiptSink = (line: StampedReceipt) => void | Promise<void>;
+
+/** In UTF-16 units. */
+export const REASON_MAX = 500;
 
 /** Field names of an envelope with the size of each value in characters of its JSON. */
 export function fieldSizes(envelope: object): Record<string, number> {

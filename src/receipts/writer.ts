@@ -1,4 +1,4 @@
-// Writes one run's receipts: a 0600 JSONL file under the state directory, or the caller's sink. Lines are written in order;
+// Writes one run's receipts: a 0600 JSONL file under the state directory, or the caller's sink. Lines are chained and written in order;
 // a write that fails is reported once through `failure` and by `close`, never swallowed.
 
 import { type FileHandle, open } from "node:fs/promises";
@@ -7,11 +7,14 @@ import { isAbsolute, join } from "node:path";
 import { AgentHooksRefused } from "../errors.ts";
 import { makeDirectories } from "../make-directories.ts";
 import type { Redactor } from "../redaction/redactor.ts";
+import { genesisOf, sealLine } from "./chain.ts";
 import type { ReceiptLine, ReceiptSink, StampedReceipt } from "./receipt.ts";
 
 export interface ReceiptWriter {
   /** Absolute path of the file, undefined when a sink is used. */
   readonly path: string | undefined;
+  /** Hash of the last line that was given; of none before the first. */
+  readonly head: string | undefined;
   write(line: ReceiptLine): void;
   /** Waits for every line. Returns the first write error, if any. */
   close(): Promise<Error | undefined>;
@@ -45,13 +48,22 @@ export async function createReceiptWriter({
   sink?: ReceiptSink | undefined;
   directory?: string | undefined;
 }): Promise<ReceiptWriter> {
-  if (sink !== undefined) return createSinkWriter(runId, redactor, sink, undefined);
+  if (sink !== undefined)
+    return createChainedWriter({ runId, redactor, write: sink, path: undefined, finish: async () => {} });
   const path = join(directory, `${runId}.jsonl`);
   const file = await openReceipts(directory, path);
-  const write = async (line: StampedReceipt) => {
-    await file.appendFile(`${JSON.stringify(line)}\n`);
+  return createChainedWriter({ runId, redactor, write: appendWhole(file), path, finish: () => file.close() });
+}
+
+/** What did not fit whole is closed before the next line: it costs itself alone. */
+function appendWhole(file: FileHandle): (line: StampedReceipt, text: string) => Promise<void> {
+  let isTorn = false;
+  return async (_line, text) => {
+    const start = isTorn ? "\n" : "";
+    isTorn = true;
+    await file.appendFile(`${start}${text}\n`);
+    isTorn = false;
   };
-  return createSinkWriter(runId, redactor, write, path, () => file.close());
 }
 
 async function openReceipts(directory: string, path: string): Promise<FileHandle> {
@@ -67,27 +79,43 @@ async function openReceipts(directory: string, path: string): Promise<FileHandle
   }
 }
 
-function createSinkWriter(
-  runId: string,
-  redactor: Redactor,
-  sink: ReceiptSink,
-  path: string | undefined,
-  finish: () => Promise<void> = async () => {},
-): ReceiptWriter {
+function createChainedWriter({
+  runId,
+  redactor,
+  write,
+  path,
+  finish,
+}: {
+  runId: string;
+  redactor: Redactor;
+  /** Given the line as an object and as the text that it is chained as. */
+  write: (line: StampedReceipt, text: string) => void | Promise<void>;
+  path: string | undefined;
+  finish: () => Promise<void>;
+}): ReceiptWriter {
   let seq = 0;
+  let head: string | undefined;
   let failure: Error | undefined;
   let queue: Promise<void> = Promise.resolve();
   return {
     path,
+    get head() {
+      return head;
+    },
     write(line) {
+      const prev = head ?? genesisOf(runId);
       const stamped = {
         run_id: runId,
         seq: seq++,
         at: new Date().toISOString(),
         ...redactor.json(line),
-      } as StampedReceipt;
+        ...(line.kind === "run_ended" ? { lines: seq } : {}),
+      };
+      const sealed = sealLine(stamped, prev);
+      head = sealed.hash;
+      const whole = { ...stamped, prev, hash: sealed.hash } as StampedReceipt;
       queue = queue
-        .then(() => sink(stamped))
+        .then(() => write(whole, sealed.text))
         .catch((error: unknown) => {
           failure ??= error instanceof Error ? error : new Error(String(error));
         });

@@ -91,6 +91,7 @@ async function finishRun(options: FinisherOptions, input: FinishInput): Promise<
     extinction,
     stderrTail: lastBytes(redactor.text(input.stderr), STDERR_RING_BYTES),
     receiptPath: receipts.path,
+    receiptHead: receipts.head,
     receiptError: receiptError === undefined ? undefined : redactor.text(receiptError.message),
     foreignHooks: (report?.foreignHooks ?? []).map(({ event, source }) => ({ event, source })),
     warnings: [...warnings],

@@ -12,7 +12,7 @@ import { nameExit } from "../profile/describe-exit.ts";
 import type { Envelope, EnvelopeContext } from "../profile/envelope-types.ts";
 import { CANARY_EVENT, capabilityOf, type EventName } from "../profile/events.ts";
 import type { Verdict } from "../profile/verdict.ts";
-import { fieldSizes } from "../receipts/receipt.ts";
+import { fieldSizes, REASON_MAX } from "../receipts/receipt.ts";
 import type { ReceiptWriter } from "../receipts/writer.ts";
 import { entrySecrets } from "../redaction/declared-secrets.ts";
 import type { Redactor } from "../redaction/redactor.ts";
@@ -149,6 +149,8 @@ export function createHookRuntime(options: HookRuntimeOptions): HookRuntime {
       matched,
       duration_ms: durationMs,
       in_time: !call.signal.aborted,
+      // Redacted before it is cut: half a secret would not be known as one.
+      ...(verdict.decision === "deny" ? { reason: redactor.text(verdict.reason).slice(0, REASON_MAX) } : {}),
     });
     if (verdict.decision === "deny") counts.denied += 1;
     onHook({

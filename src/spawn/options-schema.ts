@@ -64,6 +64,10 @@ const schema = z
     signal: z.instanceof(AbortSignal),
     receiptsDir: text,
     receiptSink: z.custom((value) => typeof value === "function", "expected a function"),
+    trace: z.custom(
+      (value) => typeof (value as { begin?: unknown } | null)?.begin === "function",
+      "expected a tracer, as openTelemetry() of agent-bridle/trace makes one",
+    ),
     runDirParent: text,
     baseEnv: z.custom((value) => typeof value === "object" && value !== null, "expected an object"),
   })

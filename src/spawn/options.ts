@@ -10,6 +10,7 @@ import type { ReceiptSink } from "../receipts/receipt.ts";
 import type { RunOptions } from "../render/provider.ts";
 import type { StartGate } from "../supervisor/start-gate.ts";
 import type { WorkspaceUse } from "../supervisor/workspace.ts";
+import type { RunTracer } from "../trace/run-tracer.ts";
 import type { Containment } from "./containment.ts";
 import { checkDeadlines, type Deadlines } from "./deadlines.ts";
 import type { EventType } from "./wanted-events.ts";
@@ -110,6 +111,8 @@ export interface SpawnOptions {
   receiptsDir?: string;
   /** Takes the receipts instead of a file. */
   receiptSink?: ReceiptSink;
+  /** Follows the run as spans: `await openTelemetry()` of `agent-bridle/trace`. @default none */
+  trace?: RunTracer;
   /** Folder under which the private run directory is made. @default chosen outside every place the agent may write */
   runDirParent?: string;
   /** The environment everything is taken from. @default process.env */

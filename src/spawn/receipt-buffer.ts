@@ -8,14 +8,19 @@ export interface BufferedReceipts extends ReceiptWriter {
   admit(writer: ReceiptWriter): void;
 }
 
-export function bufferReceipts(): BufferedReceipts {
+/** @param onLine told each line when it comes, whether or not the run will be */
+export function bufferReceipts(onLine: (line: ReceiptLine) => void = () => {}): BufferedReceipts {
   const kept: ReceiptLine[] = [];
   let target: ReceiptWriter | undefined;
   return {
     get path() {
       return target?.path;
     },
+    get head() {
+      return target?.head;
+    },
     write(line) {
+      onLine(line);
       if (target === undefined) kept.push(line);
       else target.write(line);
     },

@@ -58,6 +58,8 @@ export interface RunResult {
   readonly stderrTail: string;
   /** File of the receipts; undefined with a sink. */
   readonly receiptPath: string | undefined;
+  /** Hash of the last line of the receipts: kept elsewhere, it shows a file that was rewritten as a whole. */
+  readonly receiptHead: string | undefined;
   /** Set when receipts could not be written. */
   readonly receiptError: string | undefined;
   /** Hooks of the machine's managed policy that ran beside ours. */

@@ -12,6 +12,7 @@ import { entrySecrets } from "../redaction/declared-secrets.ts";
 import { isSecretName } from "../redaction/patterns.ts";
 import { createRedactor, type Redactor } from "../redaction/redactor.ts";
 import type { ProviderAdapter, RunOptions } from "../render/provider.ts";
+import { beginTrace, type RunTrace } from "../trace/run-tracer.ts";
 import { type Attestation, createAttestation } from "./attestation.ts";
 import { type ResolvedDeadlines, resolveDeadlines } from "./deadlines.ts";
 import { createHookRuntime, type HookRuntime } from "./hook-runtime.ts";
@@ -42,6 +43,8 @@ export interface RunScope {
   /** PATH of every hook of this run. */
   readonly hookPath: string;
   readonly warnings: { code: string; message: string }[];
+  /** Told every line of the receipts; does nothing when none is wanted. */
+  readonly trace: RunTrace;
   /** Set once it is made. */
   readonly made: { runDirectory: string | undefined };
   /** Set once there is something to end. */
@@ -66,7 +69,13 @@ export function createScope(
   });
   const temp = temporaryFolder(options);
   const writable = [options.cwd, runOptions.cwd, ...(options.addDirs ?? []), temp];
-  const receipts = bufferReceipts();
+  const warnings: RunScope["warnings"] = [...listWarnings(plan)];
+  const trace = beginTrace(
+    options.trace,
+    { runId, sessionId, ...describeAgent(plan, options), env },
+    (error) => warnings.push({ code: "trace_failed", message: redactor.text(String(error)) }),
+  );
+  const receipts = bufferReceipts(trace.note);
   const made: RunScope["made"] = { runDirectory: undefined };
   const ender: RunScope["ender"] = { end: () => {}, isEnding: () => false };
   const context: EnvelopeContext = {
@@ -84,14 +93,17 @@ export function createScope(
     attestation,
     adapter,
     context,
-    hookEnv: buildHookEnv({
-      hookPath,
-      base: env,
-      projectDir: plan.projectRoot,
-      runId,
-      entryEnv: {},
-      marker: runId,
-    }),
+    hookEnv: {
+      ...buildHookEnv({
+        hookPath,
+        base: env,
+        projectDir: plan.projectRoot,
+        runId,
+        entryEnv: {},
+        marker: runId,
+      }),
+      ...trace.env,
+    },
     marker: runId,
     env,
     runDirectory: () => made.runDirectory,
@@ -103,7 +115,6 @@ export function createScope(
     onHookLoop: (reason) => ender.end({ kind: "hook_loop", reason }),
   });
   const deadlines = resolveDeadlines(options.deadlines);
-  const warnings = [...listWarnings(plan)];
   return {
     ...base,
     deadlines,
@@ -116,9 +127,14 @@ export function createScope(
     lateCalls: new Set(),
     hookPath,
     warnings,
+    trace,
     made,
     ender,
   };
+}
+
+function describeAgent({ provider, binary }: HookPlan, { model }: SpawnOptions) {
+  return { provider, providerVersion: binary.version, model };
 }
 
 /** The headers of an MCP server but the plain ones, with and without its scheme, and the variables whose names say so. */

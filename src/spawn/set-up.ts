@@ -16,8 +16,15 @@ import { reach } from "../journal/steps.ts";
 import { readIfSmall } from "../look.ts";
 import { makeDirectories } from "../make-directories.ts";
 import { stateDirectory } from "../receipts/writer.ts";
-import type { ProviderAdapter, RenderedRun, RunContext, RunOptions } from "../render/provider.ts";
+import type {
+  ProviderAdapter,
+  RenderedEnv,
+  RenderedRun,
+  RunContext,
+  RunOptions,
+} from "../render/provider.ts";
 import { settleAll } from "../settle-all.ts";
+import type { RunTrace } from "../trace/run-tracer.ts";
 import { type Ambient, scanAmbient } from "./ambient.ts";
 import { type AgentEnvironment, buildAgentEnvironment, nestMarker } from "./environment.ts";
 import { prepareProviderHome } from "./home.ts";
@@ -42,6 +49,7 @@ export interface SetUpOptions {
   readonly runId: string;
   readonly sessionId: string;
   readonly marker: string;
+  readonly trace?: Pick<RunTrace, "env">;
 }
 
 const HOME_HINT = "set XDG_STATE_HOME to a folder that you may write, on a disk with space";
@@ -101,7 +109,7 @@ export async function setUpRun(setUp: SetUpOptions, around = lookAround(setUp)):
     credentialNames: adapter.credentialEnv,
     passEnv: options.passEnv ?? [],
     extra: options.env ?? {},
-    rendered: rendered.env,
+    rendered: { ...rendered.env, ...placeInTrace(setUp.trace?.env ?? {}) },
     proxies: options.proxies ?? false,
     marker,
   });
@@ -133,6 +141,11 @@ export async function setUpRun(setUp: SetUpOptions, around = lookAround(setUp)):
     await remove();
     throw error;
   }
+}
+
+function placeInTrace(env: Readonly<Record<string, string>>): Record<string, RenderedEnv> {
+  const why = "the run's place in a trace";
+  return Object.fromEntries(Object.entries(env).map(([name, value]) => [name, { value, why }]));
 }
 
 /** A session that is to be resumed needs a home that outlives the run; undefined: inside the run directory. */

@@ -1,12 +1,12 @@
 // How a run starts: checks, agent_prompt, run directory, preflight, prompt, supervision, agent_exit. In this order, each step once.
 
-import { randomUUID } from "node:crypto";
 import type { HookPlan } from "../compiler/plan.ts";
 import { AgentHooksRefused, type Issue } from "../errors.ts";
 import { withStartPlace } from "../exec/start-limit.ts";
 import { createLedger, type Ledger } from "../journal/ledger.ts";
 import { reach } from "../journal/steps.ts";
 import { capabilityOf } from "../profile/events.ts";
+import { noteWork } from "../receipts/note-work.ts";
 import { stateDirectory } from "../receipts/writer.ts";
 import type { Redactor } from "../redaction/redactor.ts";
 import type { PreflightReport } from "../render/provider.ts";
@@ -22,6 +22,7 @@ import { resolveContainment } from "./containment.ts";
 import { decidePrompt } from "./decide-prompt.ts";
 import { createEventQueue, queueLimits } from "./event-queue.ts";
 import { createFinisher } from "./finish.ts";
+import { runIdOf } from "./given-run-id.ts";
 import { createOutputHold } from "./hold-output.ts";
 import { createLife, type Life } from "./life.ts";
 import { admitReceipts, noteLayout } from "./note-run.ts";
@@ -47,7 +48,7 @@ export async function startRun(plan: HookPlan, entered: Entered, given: SpawnOpt
   const options = { ...given, signal: entered.signal };
   const recipe = await resolveContainment(options.containment);
   options.signal.throwIfAborted();
-  const runId = randomUUID();
+  const runId = runIdOf(given);
   const claiming = claimWorkspace({
     stateDir: stateDirectory(options.baseEnv),
     runId,
@@ -66,11 +67,17 @@ export async function startRun(plan: HookPlan, entered: Entered, given: SpawnOpt
   const scope = await orRelease(claiming, () =>
     createScope({ plan, adapter, options, runOptions, runId, recipe }, (event) => queue.push(event)),
   );
-  const workspace = await claiming;
+  const workspace = await claiming.catch((error: unknown) => {
+    scope.trace.end();
+    throw error;
+  });
   if (workspace.problem !== undefined)
     scope.warnings.push({ code: "workspace_unnoted", message: workspace.problem });
   reach("before_prompt", runId);
-  const prompt = await orRelease(claiming, () => decidePrompt(scope));
+  const prompt = await orRelease(claiming, () => decidePrompt(scope)).catch((error: unknown) => {
+    scope.trace.end();
+    throw error;
+  });
   reach("prompt_passed", runId);
 
   const startedAt = performance.now();
@@ -79,11 +86,14 @@ export async function startRun(plan: HookPlan, entered: Entered, given: SpawnOpt
   const parts: OpenParts = {};
   let child: ProviderChild | undefined;
   let report: PreflightReport | undefined;
-  const life = createLife(scope.deadlines, {
-    close: () => closeRun(scope, parts),
-    finish: (ending) =>
-      finish({ ...ending, report, summary: parts.summary, stderr: child?.stderrTail() ?? "" }),
-  });
+  const work = noteWork(scope.receipts);
+  const life = work.watch(
+    createLife(scope.deadlines, {
+      close: () => closeRun(scope, parts),
+      finish: (ending) =>
+        finish({ ...ending, report, summary: parts.summary, stderr: child?.stderrTail() ?? "" }),
+    }),
+  );
   scope.ender.isEnding = () => life.state.stopCause !== undefined || life.state.isInterruptAsked;
   scope.ender.end = (cause) =>
     life.send({ type: "end", cause: nameUnderWay(cause, scope.runtime.ledger.underWay()) });
@@ -131,6 +141,7 @@ export async function startRun(plan: HookPlan, entered: Entered, given: SpawnOpt
       life,
       onEvent: (event) => {
         lookAtRun();
+        work.note(event);
         watchForPrompt(event);
         watch(event);
         queue.push(event.type === "unparsed" ? { ...event, text: scope.redactor.text(event.text) } : event);

@@ -131,7 +131,7 @@ export async function openBrokerWorld(
         marker: "differential",
         env: process.env,
         runDirectory: () => runDirectory.path,
-        receipts: { path: undefined, write: () => {}, close: async () => undefined },
+        receipts: { path: undefined, head: undefined, write: () => {}, close: async () => undefined },
         redactor: createRedactor({ env: process.env }),
         attestation: { identified: () => {} },
         onHook: () => {},

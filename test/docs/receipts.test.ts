@@ -74,7 +74,7 @@ test("every option of bridle receipts is told", () => {
 
 test("examples import only what is public", () => {
   const imports = [...page.matchAll(/import \{ ([^}]+) \} from "(agent-bridle[^"]*)"/g)];
-  expect(imports.length).toBe(3);
+  expect(imports.length).toBe(4);
   for (const [, names = "", from] of imports)
     for (const name of names.split(", "))
       expect(Object.hasOwn(PUBLIC[from as keyof typeof PUBLIC], name), name).toBe(true);

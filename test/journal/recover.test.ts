@@ -244,3 +244,11 @@ describe("the journal", () => {
     expect(JSON.parse(last)).toMatchObject({ seq: 5, kind: "run_ended", outcome: "lost", recovered: true });
   });
 });
+
+test("only the named runs are looked at, when some are named", async () => {
+  const { pid, line } = await stray({ marker: "r1" });
+  await writeJournal(lost.place, "r1", [admittedLine(lost.place, "r1"), line]);
+  await writeJournal(lost.place, "r2", [admittedLine(lost.place, "r2")]);
+  expect(await recover({ runIds: ["r2"] })).toMatchObject([{ runId: "r2", state: "recovered" }]);
+  expect(isAlive(pid)).toBe(true);
+});

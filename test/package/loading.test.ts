@@ -80,6 +80,17 @@ describe("the library", () => {
     expect(files.length).toBeLessThanOrEqual(100);
   });
 
+  test("loads nothing of OpenTelemetry before it is asked for, with the subpath neither", () => {
+    const trace = JSON.stringify(join(DIST, "trace", "index.js"));
+    const before = runProgram(`await import(${trace});`);
+    expect(before.packages.filter((name) => name?.startsWith("@opentelemetry"))).toEqual([]);
+    const after = runProgram(`await (await import(${trace})).openTelemetry();`);
+    expect([after.stderr, after.packages.filter((name) => name?.startsWith("@opentelemetry"))]).toEqual([
+      "",
+      ["@opentelemetry/api"],
+    ]);
+  });
+
   test("answers at once what it answers at once, before anything was waited for", () => {
     const { stdout, stderr, packages } = runProgram(`
       const say = (value) => console.log(JSON.stringify(value));

@@ -193,7 +193,12 @@ describe("the answer that a provider is given", () => {
       marker: "m",
       env,
       runDirectory: () => undefined,
-      receipts: { path: undefined, write: (line) => void receipts.push(line), close: async () => undefined },
+      receipts: {
+        path: undefined,
+        head: undefined,
+        write: (line) => void receipts.push(line),
+        close: async () => undefined,
+      },
       redactor: createRedactor(),
       attestation: { identified: () => {} },
       onHook: () => {},

@@ -72,7 +72,12 @@ async function runtimeOf(declaration: HookDeclaration) {
     marker: "m",
     env,
     runDirectory: () => undefined,
-    receipts: { path: undefined, write: (line) => void receipts.push(line), close: async () => undefined },
+    receipts: {
+      path: undefined,
+      head: undefined,
+      write: (line) => void receipts.push(line),
+      close: async () => undefined,
+    },
     redactor: createRedactor({ values: plan.entries.flatMap((entry) => entrySecrets(entry, env)) }),
     attestation: { identified: () => {} },
     onHook: () => {},

@@ -11,6 +11,7 @@ const manifest = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
 const LOADED_BY: Readonly<Record<string, string | undefined>> = {
   // The client is the caller's.
   "@modelcontextprotocol/sdk": undefined,
+  "@opentelemetry/api": "trace/load-api.ts",
   "@secretlint/core": "hooks/secret-scan.ts",
   "@secretlint/secretlint-rule-preset-recommend": "hooks/secret-scan.ts",
   ajv: "host/json-schema-check.ts",

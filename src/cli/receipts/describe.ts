@@ -37,6 +37,16 @@ function describeRun({ line: anyLine, status, tool }: Entry): string[] {
       return [
         `run_started  ${line.provider} ${line.provider_version}, session ${line.session_id}, in ${line.cwd}`,
       ];
+    case "turn":
+      return [`turn ${line.turn} ${line.state}${line.status === undefined ? "" : `: ${line.status}`}`];
+    case "tool_called":
+      return [
+        `tool_called  ${line.tool_name}${line.tool_use_id === undefined ? "" : `  ${line.tool_use_id}`}`,
+      ];
+    case "tool_ended": {
+      const subject = [line.tool_name, line.tool_use_id].filter((word) => word !== undefined).join(" ");
+      return [`tool_ended  ${subject}  ${line.denied ? "DENIED" : line.failed ? "FAILED" : "ok"}`];
+    }
     case "fired":
       return [`fired  ${line.event} #${line.call}${onTool}`];
     case "hook": {
@@ -56,6 +66,7 @@ function describeRun({ line: anyLine, status, tool }: Entry): string[] {
       const by = listOf(line.matched).length === 0 ? "" : `  by ${line.matched.join(", ")}`;
       return [
         `verdict  ${line.event} #${line.call}${onTool}  ${describeDecision("ok", line.decision)}  ${line.duration_ms} ms${late}${by}`,
+        ...(line.reason === undefined ? [] : [line.reason]),
       ];
     }
     case "fault":
