@@ -40,6 +40,9 @@ export const REFUSAL_CODES = {
   queue_full: "as many runs wait as may",
   capacity_exhausted: "file descriptors or memory would run out",
   workspace_busy: "another run is in the same working directory, and one of the two wants it for itself",
+  queue_unavailable: "the engine of the job queue cannot be used",
+  job_invalid: "a job of the queue does not have the documented shape, or cannot be run on this worker",
+  declaration_refused: "the declaration of a job is missing, changed, or not one that this worker accepts",
   config_home_busy: "other starts hold the agent's configuration home",
 } as const;
 

@@ -22,6 +22,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<(program: Command) => void
   ps: async () => (await import("./ps.ts")).addPsCommand,
   stop: async () => (await import("./stop.ts")).addStopCommand,
   recover: async () => (await import("./recover.ts")).addRecoverCommand,
+  worker: async () => (await import("./worker.ts")).addWorkerCommand,
   receipts: async () => (await import("./receipts.ts")).addReceiptsCommand,
 };
 
