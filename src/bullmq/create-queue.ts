@@ -123,7 +123,8 @@ export async function createAgentQueue(options: AgentQueueOptions): Promise<Agen
       jobId,
       state,
       ...(outcome === undefined ? {} : { outcome }),
-      ...(job.failedReason === undefined ? {} : { failedReason: job.failedReason }),
+      // Of an attempt that was followed by another it is kept too.
+      ...(state === "failed" ? { failedReason: job.failedReason } : {}),
       ...(progress === undefined ? {} : { progress }),
     };
   };
