@@ -1,6 +1,6 @@
 // Puts an attempt's fence into its workspace: above every one that is there, whatever Redis remembers.
 
-import { type Fence, fencePath, readFence, writeFence } from "../hooks/fence-file.ts";
+import { type Fence, fencePaths, readFence, writeFence } from "../hooks/fence-file.ts";
 import { messageOf } from "../message-of.ts";
 import type { RedisCommands } from "./redis-commands.ts";
 import type { WorkspaceKeys } from "./redis-keys.ts";
@@ -27,19 +27,28 @@ export async function raiseFence(
   workspace: string,
   { token, attempt }: Fence,
 ): Promise<Fence> {
-  const path = fencePath(workspace);
-  const found = readFence(path);
-  if (found !== "absent" && "problem" in found) throw new FenceRefused(`the fence ${path} ${found.problem}`);
+  const [path, ...others] = fencePaths(workspace);
+  const found = [path, ...others].map((at) => ({ at, fence: readFence(at) }));
+  let seen = 0;
+  for (const { at, fence } of found) {
+    if (fence === "absent") continue;
+    if ("problem" in fence) throw new FenceRefused(`the fence ${at} ${fence.problem}`);
+    seen = Math.max(seen, fence.token);
+  }
   let own = token;
-  if (found !== "absent" && found.token >= token) {
-    const raised = await commands.raise(keys, attempt, found.token);
+  if (seen >= token) {
+    const raised = await commands.raise(keys, attempt, seen);
     if (raised === undefined) throw new FenceLost("the lease of the workspace was lost");
     own = raised;
   }
-  try {
-    await writeFence(path, { token: own, attempt });
-  } catch (error) {
-    throw new FenceRefused(`the fence ${path} cannot be written: ${messageOf(error)}`);
+  // Every one that is there: an earlier attempt reads the one that it knows.
+  for (const { at, fence } of found) {
+    if (at !== path && fence === "absent") continue;
+    try {
+      await writeFence(at, { token: own, attempt });
+    } catch (error) {
+      throw new FenceRefused(`the fence ${at} cannot be written: ${messageOf(error)}`);
+    }
   }
   return { token: own, attempt };
 }

@@ -91,7 +91,7 @@ export async function runJob(job: Job, token: string, context: JobContext): Prom
     const cancelled = await client.get(cancelKey(name, jobId));
     if (cancelled !== null) throw new JobCancelled(cancelled);
     const data = parseAgentJob(job.data);
-    const earlier = await readSettled(client, name, jobId);
+    const earlier = await readSettled(client, name, job);
     // It had succeeded, and its worker could not say so before the lease was over.
     if (earlier?.outcome === "success") return await endWell(earlier, progress, context, jobId);
     const outcome = await runHeld(job, data, token, progress, context);
@@ -107,7 +107,9 @@ export async function runJob(job: Job, token: string, context: JobContext): Prom
       await job.moveToWait(token);
       throw new bull.WaitingError(error.message);
     }
-    if (error instanceof JobCancelled) await client.del(cancelKey(name, jobId));
+    // A cancel that came too late must not hit another job of the same id.
+    const isOver = !(error instanceof LeaseLost) && !(error instanceof JobFailed && !error.isFinal);
+    if (isOver) await client.del(cancelKey(name, jobId));
     if (error instanceof JobFailed) {
       await progress.flush({ phase: "ended", outcome: error.outcome, reason: error.message });
       if (error.isFinal) throw new bull.UnrecoverableError(error.message);
@@ -182,13 +184,12 @@ function refusedOutcome(job: Job, error: Error): JobOutcome {
   };
 }
 
-async function readSettled(
-  client: QueueClient,
-  name: string,
-  jobId: string,
-): Promise<JobOutcome | undefined> {
-  const text = await client.get(settledKey(name, jobId));
-  return text === null ? undefined : (JSON.parse(text) as JobOutcome);
+/** Of this very job: an id may be given to another one later. */
+async function readSettled(client: QueueClient, name: string, job: Job): Promise<JobOutcome | undefined> {
+  const text = await client.get(settledKey(name, job.id ?? ""));
+  if (text === null) return undefined;
+  const { addedAt, outcome } = JSON.parse(text) as { addedAt: number; outcome: JobOutcome };
+  return addedAt === job.timestamp ? outcome : undefined;
 }
 
 /** From the lease to its end. */
@@ -460,12 +461,10 @@ function withGuards(
 }
 
 /** Before the workspace is left: who takes the job over finds it. */
-async function settle({ jobId }: HeldJob, outcome: JobOutcome, context: JobContext): Promise<void> {
+async function settle({ job, jobId }: HeldJob, outcome: JobOutcome, context: JobContext): Promise<void> {
   const { client, settings } = context;
-  await persist(
-    () => storeSettled(client, settledKey(settings.name, jobId), JSON.stringify(outcome)),
-    context,
-  );
+  const text = JSON.stringify({ addedAt: job.timestamp, outcome });
+  await persist(() => storeSettled(client, settledKey(settings.name, jobId), text), context);
 }
 
 const PERSIST_MS = 200;

@@ -17,15 +17,26 @@ const FILE_BYTES_MAX = 4096;
 
 /** @param workspace real path. */
 export function fencePath(workspace: string): string {
+  return fencePaths(workspace)[0];
+}
+
+/**
+ * Where a fence of this workspace may lie: the nearest git directory, those further out, the workspace itself. The first is where it is put; the
+ * others may be an earlier attempt's, who read it before a repository was made here.
+ */
+export function fencePaths(workspace: string): [string, ...string[]] {
+  const paths: string[] = [];
   for (let folder = workspace; ; folder = dirname(folder)) {
     const git = gitDirectory(join(folder, ".git"));
     if (git !== undefined) {
       const below = relative(folder, workspace);
       const suffix = below === "" ? "" : `-${createHash("sha256").update(below).digest("hex").slice(0, 16)}`;
-      return join(git, `bridle-fence${suffix}`);
+      paths.push(join(git, `bridle-fence${suffix}`));
     }
-    if (dirname(folder) === folder) return join(workspace, ".bridle-fence");
+    if (dirname(folder) === folder) break;
   }
+  const [first, ...others] = [...paths, join(workspace, ".bridle-fence")];
+  return [first as string, ...others];
 }
 
 /** The directory itself, or the one that a worktree's file names. Undefined for what is no git directory of this user. */
