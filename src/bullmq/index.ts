@@ -12,7 +12,7 @@ export {
 } from "./create-queue.ts";
 export { type AgentWorker, createAgentWorker } from "./create-worker.ts";
 export type { AddOptions, AgentJob, JobBudget } from "./job-data.ts";
-export type { JobOutcome, JobProgress } from "./outcome.ts";
+export type { JobOutcome, JobProgress, WaitingPhase } from "./outcome.ts";
 export type { ChildOutcome, PreparePrompt } from "./prepare-prompt.ts";
 export { type AllowedDeclarations, declarationDigest } from "./ship-declaration.ts";
 export { type AgentWorkerOptions, DEFAULT_WORKER, type WorkerProblem } from "./worker-options.ts";

@@ -27,8 +27,11 @@ export interface JobOutcome {
   readonly worker: string;
 }
 
+/** `waiting_for_machine`: it has no room for one more agent. */
+export type WaitingPhase = "waiting_for_workspace" | "waiting_for_account" | "waiting_for_machine";
+
 export interface JobProgress {
-  readonly phase: "waiting_for_workspace" | "waiting_for_account" | "starting" | "running" | "ended";
+  readonly phase: WaitingPhase | "starting" | "running" | "ended";
   /** Why it waits. */
   readonly reason?: string;
   readonly runId?: string;

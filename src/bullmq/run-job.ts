@@ -23,7 +23,7 @@ import { FenceLost, FenceRefused, raiseFence } from "./fence.ts";
 import { type AgentJob, parseAgentJob } from "./job-data.ts";
 import { JobCancelled, type Lease, type LeaseKeeper, LeaseLost } from "./lease-keeper.ts";
 import type { BullMq, Job, Queue } from "./load-bullmq.ts";
-import { type JobOutcome, toOutcome } from "./outcome.ts";
+import { type JobOutcome, toOutcome, type WaitingPhase } from "./outcome.ts";
 import { fillPrompt, readChildren } from "./prepare-prompt.ts";
 import { type QueueClient, type RedisCommands, storeSettled } from "./redis-commands.ts";
 import { accountKeys, cancelKey, settledKey, type WorkspaceKeys, workspaceKeys } from "./redis-keys.ts";
@@ -52,9 +52,9 @@ export interface JobContext {
 class Later extends Error {
   override readonly name = "Later";
   readonly waitMs: number;
-  readonly phase: "waiting_for_workspace" | "waiting_for_account";
+  readonly phase: WaitingPhase;
 
-  constructor(phase: Later["phase"], reason: string, waitMs: number) {
+  constructor(phase: WaitingPhase, reason: string, waitMs: number) {
     super(reason);
     this.phase = phase;
     this.waitMs = waitMs;
@@ -441,7 +441,8 @@ function refusalOf(
     ...(runId === undefined ? {} : { runId }),
   };
   if (ending.class !== "transient") return { outcome, error: new JobFailed(outcome, true) };
-  if (runId === undefined) return { error: new Later("waiting_for_workspace", reason, settings.busyDelayMs) };
+  const phase = codes.includes("workspace_busy") ? "waiting_for_workspace" : "waiting_for_machine";
+  if (runId === undefined) return { error: new Later(phase, reason, settings.busyDelayMs) };
   const isLast = job.attemptsMade + 1 >= (job.opts.attempts ?? 1);
   return { outcome, error: new JobFailed(outcome, isLast) };
 }
