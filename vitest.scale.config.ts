@@ -9,6 +9,8 @@ export default defineConfig({
     ...config.test,
     include: ["test/scale/**/*.test.ts"],
     exclude: [],
+    // Nearly all of it is waiting.
+    maxWorkers: 3,
     testTimeout: 120_000,
     hookTimeout: 60_000,
   },

@@ -8,8 +8,9 @@ import { stateDirectory } from "../receipts/writer.ts";
 import { backoffMs } from "../retry/backoff.ts";
 import { createSupervisor } from "../supervisor/create-supervisor.ts";
 import { createLeaseKeeper } from "./lease-keeper.ts";
-import { loadBullMq } from "./load-bullmq.ts";
+import { type Job, loadBullMq } from "./load-bullmq.ts";
 import { redisCommands } from "./redis-commands.ts";
+import { cancelKey } from "./redis-keys.ts";
 import { type JobContext, runJob, TransientFailure } from "./run-job.ts";
 import { type AgentWorkerOptions, resolveWorkerOptions } from "./worker-options.ts";
 
@@ -101,6 +102,13 @@ export async function createAgentWorker(options: AgentWorkerOptions): Promise<Ag
     },
   });
   worker.on("error", onRedisError);
+  // A cancel that came too late must not hit another job of the same id; one whose job is not settled yet must hit it.
+  const forgetCancel = (job: Job | undefined) => {
+    if (job?.id === undefined || job.finishedOn === undefined) return;
+    client.del(cancelKey(name, job.id)).catch(onRedisError);
+  };
+  worker.on("completed", forgetCancel);
+  worker.on("failed", forgetCancel);
 
   const close = async (graceMs: number) => {
     await worker.pause(true);

@@ -26,9 +26,9 @@ export interface AgentJob {
 }
 
 export interface JobBudget {
-  /** The run is stopped once the agent has reported a higher cost. */
+  /** claude alone, which keeps to it itself (`--max-budget-usd`). */
   readonly costUsd?: number;
-  /** claude: most agentic turns. */
+  /** claude alone: most agentic turns. */
   readonly turns?: number;
   /** The whole run. Milliseconds, at most 2147483647. */
   readonly wallMs?: number;
@@ -71,7 +71,10 @@ function isPath(text: string): boolean {
 /** @throws AgentHooksRefused `job_invalid` for each field that is unknown or cannot be used. */
 export function parseAgentJob(value: unknown, path = "job"): AgentJob {
   const { data, error } = schema.safeParse(value);
-  if (data !== undefined) return data;
+  if (data !== undefined) {
+    refuseIfAny(listUnkeptBudgets(data, path));
+    return data;
+  }
   refuseIfAny(
     error.issues.flatMap((issue): Issue[] => {
       const base = { code: "job_invalid", hint: "see docs/SCALE.md" } as const;
@@ -86,6 +89,19 @@ export function parseAgentJob(value: unknown, path = "job"): AgentJob {
     }),
   );
   throw new Error("a job that is invalid has an issue");
+}
+
+/** A budget that nobody would keep to is refused. */
+function listUnkeptBudgets({ provider, budget = {} }: AgentJob, path: string): Issue[] {
+  if (provider === "claude") return [];
+  return (["costUsd", "turns"] as const)
+    .filter((name) => budget[name] !== undefined)
+    .map((name) => ({
+      code: "job_invalid",
+      path: `${path}.budget.${name}`,
+      message: `${provider} tells neither cost nor turns, got ${budget[name]}`,
+      hint: "use budget.wallMs",
+    }));
 }
 
 function valueAt(value: unknown, path: readonly PropertyKey[]): unknown {

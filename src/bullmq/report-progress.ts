@@ -7,7 +7,6 @@ import type { JobProgress } from "./outcome.ts";
 export interface ProgressReporter {
   note(event: AgentEvent): void;
   change(changes: Partial<JobProgress>): void;
-  readonly costUsd: number | undefined;
   /** Writes nothing more: the job is another's. */
   stop(): void;
   /** Writes the last state, once what is being written is through. Never rejects. */
@@ -67,9 +66,6 @@ export function createProgressReporter({
       } else if (event.type === "usage" && event.costUsd !== undefined) change({ costUsd: event.costUsd });
     },
     change,
-    get costUsd() {
-      return state.costUsd;
-    },
     stop() {
       isOver = true;
       clearTimeout(timer);

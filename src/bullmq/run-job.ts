@@ -93,9 +93,10 @@ export async function runJob(job: Job, token: string, context: JobContext): Prom
     const data = parseAgentJob(job.data);
     const earlier = await readSettled(client, name, job);
     // It had succeeded, and its worker could not say so before the lease was over.
-    if (earlier?.outcome === "success") return await endWell(earlier, progress, context, jobId);
-    const outcome = await runHeld(job, data, token, progress, context);
-    return await endWell(outcome, progress, context, jobId);
+    const outcome =
+      earlier?.outcome === "success" ? earlier : await runHeld(job, data, token, progress, context);
+    await progress.flush({ phase: "ended", outcome });
+    return outcome;
   } catch (error) {
     if (error instanceof Later) {
       await progress.flush({ phase: error.phase, reason: error.message });
@@ -107,9 +108,6 @@ export async function runJob(job: Job, token: string, context: JobContext): Prom
       await job.moveToWait(token);
       throw new bull.WaitingError(error.message);
     }
-    // A cancel that came too late must not hit another job of the same id.
-    const isOver = !(error instanceof LeaseLost) && !(error instanceof JobFailed && !error.isFinal);
-    if (isOver) await client.del(cancelKey(name, jobId));
     if (error instanceof JobFailed) {
       await progress.flush({ phase: "ended", outcome: error.outcome, reason: error.message });
       if (error.isFinal) throw new bull.UnrecoverableError(error.message);
@@ -140,17 +138,6 @@ export async function runJob(job: Job, token: string, context: JobContext): Prom
 
 function lostHere({ data }: Job): boolean {
   return (data as Partial<AgentJob>).onLost === "fail";
-}
-
-async function endWell(
-  outcome: JobOutcome,
-  progress: ProgressReporter,
-  { client, settings: { name } }: JobContext,
-  jobId: string,
-): Promise<JobOutcome> {
-  await progress.flush({ phase: "ended", outcome });
-  await client.del(cancelKey(name, jobId));
-  return outcome;
 }
 
 /** The attempt ended otherwise than well. */
@@ -345,8 +332,7 @@ interface Ended {
 async function runAgent(held: HeldJob, fence: Fence, context: JobContext): Promise<Ended> {
   const { data, workspace, declaration, lease, progress, job, jobId } = held;
   const { settings, supervisor, tokens, stopping, queue } = context;
-  const own = new AbortController();
-  const signal = AbortSignal.any([lease.signal, stopping, own.signal]);
+  const signal = AbortSignal.any([lease.signal, stopping]);
   const where = { attempt: job.attemptsStarted, worker: WORKER };
   const errors = watchProviderErrors();
   try {
@@ -368,6 +354,11 @@ async function runAgent(held: HeldJob, fence: Fence, context: JobContext): Promi
     const run = await supervisor.run({
       ...settings.run,
       ...(data.model === undefined ? {} : { model: data.model }),
+      ...(data.budget?.costUsd === undefined
+        ? {}
+        : {
+            extraArgs: [...(settings.run?.extraArgs ?? []), costArgument(data.budget.costUsd)],
+          }),
       ...(data.budget?.turns === undefined ? {} : { maxTurns: data.budget.turns }),
       deadlines: {
         ...settings.run?.deadlines,
@@ -385,9 +376,6 @@ async function runAgent(held: HeldJob, fence: Fence, context: JobContext): Promi
     for await (const event of run) {
       errors.note(event);
       progress.note(event);
-      const { costUsd } = progress;
-      if (data.budget?.costUsd !== undefined && costUsd !== undefined && costUsd > data.budget.costUsd)
-        void run.stop(`budget: cost ${costUsd} USD is above ${data.budget.costUsd}`);
     }
     const result = await run.result;
     const outcome = toOutcome(result, where);
@@ -445,6 +433,11 @@ function refusalOf(
   if (runId === undefined) return { error: new Later(phase, reason, settings.busyDelayMs) };
   const isLast = job.attemptsMade + 1 >= (job.opts.attempts ?? 1);
   return { outcome, error: new JobFailed(outcome, isLast) };
+}
+
+/** Never in the form `1e-7`. */
+function costArgument(costUsd: number): string {
+  return `--max-budget-usd=${Math.max(1e-6, costUsd).toFixed(6)}`;
 }
 
 /** Beside the declared ones: the worker's own, and the fence. */

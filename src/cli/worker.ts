@@ -4,7 +4,7 @@ import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import { type Command, InvalidArgumentError, Option } from "commander";
 import type { AgentWorkerOptions, AllowedDeclarations } from "../bullmq/index.ts";
-import { AgentHooksRefused, loadDeclaration, stopAllRuns } from "../index.ts";
+import { AgentHooksRefused, loadDeclaration, stopAllRuns, toOneLine } from "../index.ts";
 import { ENDING_SIGNALS } from "./compile-file.ts";
 
 interface WorkerFlags {
@@ -26,7 +26,16 @@ interface WorkerFlags {
   readonly permissionMode?: string;
   readonly sandbox?: "read-only" | "workspace-write" | "danger-full-access";
   readonly allowedTools?: string[];
+  readonly json?: true;
 }
+
+/** What the command says of itself; jobs have outcomes of their own, in the queue. */
+type Line =
+  | { readonly type: "allow"; readonly digest: string; readonly file: string }
+  | { readonly type: "ready"; readonly queue: string }
+  | { readonly type: "problem"; readonly kind: string; readonly message: string; readonly jobId?: string }
+  | { readonly type: "stopping"; readonly signal: string }
+  | { readonly type: "stopped" };
 
 export function addWorkerCommand(program: Command): void {
   program
@@ -57,6 +66,7 @@ export function addWorkerCommand(program: Command): void {
     .addOption(
       new Option("--prove <how>", "as for bridle run").choices(["auto", "require", "off"]).default("auto"),
     )
+    .option("--json", "what it says as JSONL on stdout")
     .addHelpText(
       "after",
       `
@@ -68,24 +78,41 @@ Examples:
       const { createAgentWorker, declarationDigest } = await import("../bullmq/index.ts");
       if (flags.redis === undefined)
         throw refuse("--redis", "is missing", "name a Redis, or set BRIDLE_REDIS_URL");
+      const say = flags.json === true ? sayJson : sayWords;
       const worker = await createAgentWorker({
         connection: flags.redis,
         name: flags.queue,
         allow: await readAllowed(flags, async (file) => {
           const digest = declarationDigest((await loadDeclaration(resolve(file))).declaration);
-          process.stdout.write(`allow     ${digest} ${file}\n`);
+          say({ type: "allow", digest, file });
           return digest;
         }),
+        onProblem: (problem) => say({ type: "problem", ...problem }),
         ...(await toWorkerOptions(flags)),
       });
-      process.stdout.write(`ready     queue ${flags.queue}\n`);
+      say({ type: "ready", queue: flags.queue });
       await untilTold((signal, isAgain) => {
-        process.stdout.write(`stopping  ${signal}\n`);
+        say({ type: "stopping", signal });
         if (isAgain) void stopAllRuns({ reason: signal, budgetMs: 0 });
       });
       await worker.close();
-      process.stdout.write("stopped\n");
+      say({ type: "stopped" });
     });
+}
+
+function sayJson(line: Line): void {
+  process.stdout.write(`${JSON.stringify(line)}\n`);
+}
+
+function sayWords(line: Line): void {
+  if (line.type === "problem") {
+    const job = line.jobId === undefined ? "" : ` job ${line.jobId}`;
+    process.stderr.write(`bridle: ${line.kind}${job}: ${toOneLine(line.message)}\n`);
+    return;
+  }
+  const { type, ...rest } = line;
+  const words = Object.values(rest).join(" ");
+  process.stdout.write(words === "" ? `${type}\n` : `${type.padEnd(9)} ${words}\n`);
 }
 
 /** Exactly one way, and never none: whose guards run must be said. */

@@ -69,7 +69,7 @@ test("runs what it was told to allow, and at SIGTERM stops its agents, hands the
     await waitUntil(async () => (await queue.report(long)).progress?.phase === "running", "a running agent");
     child.kill("SIGTERM");
     expect(await exited).toEqual([0, null]);
-    expect(out).toMatch(/stopping {2}SIGTERM\nstopped\n$/);
+    expect(out).toMatch(/ready {5}command\nstopping {2}SIGTERM\nstopped\n$/);
     expect(errors).toBe("");
     expect(["waiting", "prioritized"]).toContain((await queue.report(long)).state);
     expect(scene.exits().map(({ outcome }) => outcome)).toEqual(["success", "interrupted"]);

@@ -1,5 +1,7 @@
 // Jobs from the queue to their outcome: order, limits, cancel, schedules, flows, refusals. Each with a worker in a process of its own.
 
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { type AgentQueue, createAgentQueue, declarationDigest } from "../../src/bullmq/index.ts";
@@ -216,6 +218,7 @@ describe("refuses before anything is put in", () => {
     [{ declaration: "abc" }, "job.declaration", '"abc"'],
     [{ retries: 1.5 }, "job.retries", "1.5"],
     [{ budget: { costUsd: -1 } }, "job.budget.costUsd", "-1"],
+    [{ provider: "codex", budget: { costUsd: 2 } }, "job.budget.costUsd", "got 2"],
     [{ sandbox: "danger-full-access" }, "job.sandbox", "is not a field"],
   ])("%j, naming %s and the value", async (changes, path, seen) => {
     const declaration = declarationDigest(scene.declaration);
@@ -359,11 +362,33 @@ test("a worker that is closed stops its agent and hands the job back; another en
   expect((await wait(jobId)).outcome).toMatchObject({ outcome: "success", attempt: 2 });
 });
 
-test("a budget of cost or time ends the run, and the job fails", async () => {
+test("a budget of time ends the run, one of cost or turns is claude's to keep", async () => {
   await start({}, "hanging");
   const declaration = await queue.publish(scene.declaration);
-  const { outcome } = await wait(await queue.add(scene.job({ declaration, budget: { wallMs: 500 } })));
+  const budget = { wallMs: 500, costUsd: 1.5, turns: 7 };
+  const { outcome } = await wait(await queue.add(scene.job({ declaration, budget })));
   expect(outcome).toMatchObject({ outcome: "timed_out", reason: "wall" });
+  const words = readFileSync(join(scene.workspaces[0] ?? "", "agent.args"), "utf8");
+  expect(words).toContain("--max-budget-usd=1.500000");
+  expect(words).toContain("--max-turns=7");
+});
+
+test("a cancel is forgotten with its job: another one of the same id is not hit", async () => {
+  await start({}, "quick");
+  const declaration = await queue.publish(scene.declaration);
+  const { Queue } = await import("bullmq");
+  const raw = new Queue(name, { connection: { path: redis.url.replace("unix://", "") } });
+  try {
+    for (const prompt of ["first", "second"]) {
+      await queue.add(scene.job({ declaration, prompt }), { jobId: "same" });
+      expect((await wait("same")).outcome?.finalText).toBe(prompt);
+      expect(await queue.cancel("same")).toBe("ended");
+      expect(await redis.command("KEYS", "*:cancel:*")).toBe("*0\r\n");
+      await (await raw.getJob("same"))?.remove();
+    }
+  } finally {
+    await raw.close();
+  }
 });
 
 test("Redis crashes and comes back while an agent works: the job ends once", async () => {

@@ -94,6 +94,7 @@ async function wrapInLock(binary: string): Promise<string> {
       'exec 9>>"$PWD/agent.lock"',
       'flock -n 9 || echo "OVERLAP $$" >>"$PWD/agent.log"',
       'echo "start $$" >>"$PWD/agent.log"',
+      'echo "$*" >>"$PWD/agent.args"',
       `exec '${binary}' "$@"`,
       "",
     ].join("\n"),
