@@ -21,7 +21,7 @@ export interface JobOutcome {
   readonly denied?: number;
   /** `proven`, `swept` or `unproven`. */
   readonly extinction?: string;
-  /** From 1: how often the job was started, take-overs included. */
+  /** From 1: how often a worker took the job up, also when it then had to wait. */
   readonly attempt: number;
   /** Host and pid of the worker. */
   readonly worker: string;

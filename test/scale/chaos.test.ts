@@ -10,6 +10,7 @@ import {
   endWorkers,
   makeScene,
   type Scene,
+  SHORT_LEASE,
   startWorker,
   type WorkerProgram,
 } from "./support.ts";
@@ -56,7 +57,7 @@ test("workers are killed, stopped and stalled: each job ends once, no two agents
   const name = "chaos";
   await using queue = await createAgentQueue({ connection: redis.url, name });
   const declaration = await queue.publish(scene.declaration);
-  const options = { connection: redis.url, name, maxTakeOvers: 1_000 };
+  const options = { connection: redis.url, name, maxTakeOvers: 1_000, ...SHORT_LEASE };
   const start = () => startWorker(scene as Scene, options, { agent: "agent" });
   const workers: WorkerProgram[] = await Promise.all([start(), start()]);
   const all = [...workers];

@@ -8,7 +8,7 @@ import { type AgentQueue, createAgentQueue, declarationDigest } from "../../src/
 import type { FakeScript } from "../../src/testkit/index.ts";
 import { waitUntil } from "../watchdog/support.ts";
 import { type Redis, startRedis } from "./redis.ts";
-import { admittedRuns, endWorkers, makeScene, type Scene, startWorker } from "./support.ts";
+import { admittedRuns, endWorkers, makeScene, type Scene, SHORT_LEASE, startWorker } from "./support.ts";
 
 let redis: Redis;
 let scene: Scene;
@@ -392,7 +392,7 @@ test("a cancel is forgotten with its job: another one of the same id is not hit"
 });
 
 test("Redis crashes and comes back while an agent works: the job ends once", async () => {
-  const worker = await start({ leaseMs: 10_000 }, "working");
+  const worker = await start({}, "working");
   const declaration = await queue.publish(scene.declaration);
   const jobId = await queue.add(scene.job({ declaration }));
   await waitUntil(async () => (await queue.report(jobId)).progress?.phase === "running", "a running agent");
@@ -406,7 +406,7 @@ test("Redis crashes and comes back while an agent works: the job ends once", asy
 });
 
 test("Redis stays away for longer than the lease: the agent is ended before it runs out, and the job runs again", async () => {
-  const worker = await start({ leaseMs: 2_000 }, "hanging");
+  const worker = await start(SHORT_LEASE, "hanging");
   const declaration = await queue.publish(scene.declaration);
   const jobId = await queue.add(scene.job({ declaration }));
   await waitUntil(async () => (await queue.report(jobId)).progress?.phase === "running", "a running agent");

@@ -16,7 +16,7 @@ import type { FakeScript } from "../../src/testkit/index.ts";
 import { isAlive } from "../spawn/support.ts";
 import { waitUntil } from "../watchdog/support.ts";
 import { type Redis, startRedis } from "./redis.ts";
-import { admittedRuns, endWorkers, makeScene, type Scene, startWorker } from "./support.ts";
+import { admittedRuns, endWorkers, makeScene, type Scene, SHORT_LEASE, startWorker } from "./support.ts";
 
 let redis: Redis;
 let scene: Scene;
@@ -57,7 +57,7 @@ afterEach(async () => {
 });
 
 const start = (options: Partial<Parameters<typeof startWorker>[1]> = {}, agent = "quick") =>
-  startWorker(scene, { connection: redis.url, name, ...options }, { agent });
+  startWorker(scene, { connection: redis.url, name, ...SHORT_LEASE, ...options }, { agent });
 const wait = (jobId: string) => queue.wait(jobId, { timeoutMs: 20_000, pollMs: 50 });
 const addJob = async (changes = {}) =>
   queue.add(scene.job({ declaration: await queue.publish(scene.declaration), ...changes }));
@@ -83,8 +83,8 @@ async function plantHolder(changes: Partial<WorkspaceHolder>): Promise<void> {
 
 describe("a worker whose event loop stands still", () => {
   test("for longer than the lease, but not for too long, keeps its job", async () => {
-    const worker = await start({ leaseMs: 2_000, stallMs: 60_000 }, "stepping");
-    const other = await start({ leaseMs: 2_000 }, "quick");
+    const worker = await start({ stallMs: 60_000 }, "stepping");
+    const other = await start({ stallMs: 60_000 }, "stepping");
     const jobId = await addJob();
     await waitUntil(() => scene.agentLog(workspace).length > 0, "the start of the agent");
     await untilRunning(jobId);
