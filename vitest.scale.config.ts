@@ -11,7 +11,7 @@ export default defineConfig({
     exclude: [],
     // Nearly all of it is waiting.
     maxWorkers: 3,
-    testTimeout: 120_000,
+    testTimeout: 240_000,
     hookTimeout: 60_000,
   },
 });

@@ -104,7 +104,7 @@ test("workers are killed, stopped and stalled: each job ends once, no two agents
       worker.kill("SIGCONT");
     }
   }
-  const reports = await Promise.all(jobIds.map((id) => queue.wait(id, { timeoutMs: 60_000 })));
+  const reports = await Promise.all(jobIds.map((id) => queue.wait(id, { timeoutMs: 180_000 })));
   await Promise.all(workers.map((worker) => worker.close()));
   const attempts = admittedRuns(scene.place);
   const recovered = scene.exits().filter((exit) => exit.recovered).length;

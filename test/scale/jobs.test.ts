@@ -43,7 +43,7 @@ afterEach(async () => {
 
 const start = (options: Partial<Parameters<typeof startWorker>[1]> = {}, agent = "quick") =>
   startWorker(scene, { connection: redis.url, name, ...options }, { agent });
-const wait = (jobId: string) => queue.wait(jobId, { timeoutMs: 20_000, pollMs: 50 });
+const wait = (jobId: string) => queue.wait(jobId, { timeoutMs: 60_000, pollMs: 50 });
 
 test("a job runs under its declaration, and its outcome says what the agent said", async () => {
   const worker = await start();

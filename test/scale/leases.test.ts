@@ -58,7 +58,7 @@ afterEach(async () => {
 
 const start = (options: Partial<Parameters<typeof startWorker>[1]> = {}, agent = "quick") =>
   startWorker(scene, { connection: redis.url, name, ...SHORT_LEASE, ...options }, { agent });
-const wait = (jobId: string) => queue.wait(jobId, { timeoutMs: 20_000, pollMs: 50 });
+const wait = (jobId: string) => queue.wait(jobId, { timeoutMs: 60_000, pollMs: 50 });
 const addJob = async (changes = {}) =>
   queue.add(scene.job({ declaration: await queue.publish(scene.declaration), ...changes }));
 const untilRunning = (jobId: string) =>
@@ -83,15 +83,15 @@ async function plantHolder(changes: Partial<WorkspaceHolder>): Promise<void> {
 
 describe("a worker whose event loop stands still", () => {
   test("for longer than the lease, but not for too long, keeps its job", async () => {
-    const worker = await start({ stallMs: 60_000 }, "stepping");
-    const other = await start({ stallMs: 60_000 }, "stepping");
+    const worker = await start({ leaseMs: 5_000, stallMs: 60_000 }, "stepping");
+    const other = await start({ leaseMs: 5_000, stallMs: 60_000 }, "stepping");
     const jobId = await addJob();
     await waitUntil(() => scene.agentLog(workspace).length > 0, "the start of the agent");
     await untilRunning(jobId);
     const { worker: who } = (await queue.report(jobId)).progress ?? {};
     const isFirst = who?.endsWith(` ${worker.child.pid}`);
     // More than twice the lease.
-    (isFirst ? worker : other).tell("stall 5000");
+    (isFirst ? worker : other).tell("stall 11000");
     await writeFile(join(workspace, "go"), "");
     const { state, outcome } = await wait(jobId);
     expect([state, outcome?.attempt]).toEqual(["completed", 1]);
