@@ -58,7 +58,12 @@ const queue = new Queue(name, {
   },
   skipVersionCheck: true,
 });
-queue.on("error", (error: Error) => say({ type: "problem", message: messageOf(error) }));
+/** Told once each time that Redis goes away: it is tried again every second. */
+let isAway = false;
+queue.on("error", (error: Error) => {
+  if (!isAway) say({ type: "problem", message: `Redis cannot be reached: ${messageOf(error)}` });
+  isAway = true;
+});
 const client = await queue.client;
 const commands = redisCommands(client);
 
@@ -110,6 +115,7 @@ async function renew(lease: Lease): Promise<void> {
       entered === undefined ? true : commands.renew(entered, attempt, leaseMs),
       client.get(cancelKey(name, jobId)),
     ]);
+    isAway = false;
     if (leases.get(attempt) !== lease || lease.lost !== undefined) return;
     const isHeld = isLocked === 1 && isIn;
     if (isHeld) {
