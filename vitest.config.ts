@@ -33,13 +33,14 @@ export default defineConfig({
       { find: /^agent-bridle\/hooks\/secret-scan$/, replacement: source("hooks/secret-scan.ts") },
       { find: /^agent-bridle\/store$/, replacement: source("store/index.ts") },
       { find: /^agent-bridle\/trace$/, replacement: source("trace/index.ts") },
+      { find: /^agent-bridle\/bullmq$/, replacement: source("bullmq/index.ts") },
       { find: /^agent-bridle\/testkit$/, replacement: source("testkit/index.ts") },
     ],
   },
   test: {
     include: ["test/**/*.test.ts"],
-    // What needs a browser: vitest.browser.config.ts.
-    exclude: [...configDefaults.exclude, ...FAULT_SUITES, "test/browser/**"],
+    // What needs a browser or a Redis has configurations of its own.
+    exclude: [...configDefaults.exclude, ...FAULT_SUITES, "test/browser/**", "test/scale/**"],
     globalSetup: ["test/build-sources.ts"],
     testTimeout: 30_000,
     hookTimeout: 30_000,

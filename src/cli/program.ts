@@ -24,6 +24,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<(program: Command) => void
   stop: async () => (await import("./stop.ts")).addStopCommand,
   recover: async () => (await import("./recover.ts")).addRecoverCommand,
   report: async () => (await import("./report.ts")).addReportCommand,
+  worker: async () => (await import("./worker.ts")).addWorkerCommand,
   receipts: async () => (await import("./receipts.ts")).addReceiptsCommand,
 };
 

@@ -17,6 +17,7 @@ const LOADED_BY: Readonly<Record<string, string | undefined>> = {
   ajv: "host/json-schema-check.ts",
   "ajv-formats": "host/json-schema-check.ts",
   "better-sqlite3": "store/load-driver.ts",
+  bullmq: "bullmq/load-bullmq.ts",
 };
 
 const sources = readdirSync(join(root, "src"), { recursive: true, encoding: "utf8" })

@@ -1,0 +1,17 @@
+// `npm run test:scale`: workers of a queue that are killed, stopped and stalled, on a real Redis. Needs redis-server on PATH.
+
+import { defineConfig } from "vitest/config";
+import config from "./vitest.config.ts";
+
+export default defineConfig({
+  ...config,
+  test: {
+    ...config.test,
+    include: ["test/scale/**/*.test.ts"],
+    exclude: [],
+    // Nearly all of it is waiting.
+    maxWorkers: 3,
+    testTimeout: 240_000,
+    hookTimeout: 60_000,
+  },
+});
