@@ -3,12 +3,14 @@
 import { readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
-import { fanOutFile, readEndings, readFanOut, type TaskEnding } from "../src/fanout/index.ts";
+import { fanOut, fanOutFile, readEndings, readFanOut, type TaskEnding } from "../src/fanout/index.ts";
 import { createReport } from "../src/index.ts";
+import { startAnthropicServer } from "../src/prove/anthropic-server.ts";
 import { startOpenaiServer } from "../src/prove/openai-server.ts";
 import { type ModelScript, scriptToken } from "../src/prove/script.ts";
 import { resolveNativeBinary } from "./binaries.ts";
 import {
+  BOTH,
   baseEnv,
   CODEX,
   codexProviderConfig,
@@ -94,3 +96,51 @@ it("20 codex runs: each outcome and each denial is told, and what was denied did
   expect(processesWith(site.root)).toEqual([]);
   expect(readdirSync(join(site.state, "sessions"))).toEqual([]);
 }, 120_000);
+
+it.each(BOTH)(
+  "$mode: a run that fails in passing is gone on with in its session, and the session is forgotten",
+  async (column) => {
+    const { provider, model } = column;
+    const site = makeSite();
+    const token = scriptToken("passing");
+    const first = `touch '${site.at("first")}'`;
+    const script: ModelScript = [
+      { tools: [shell(first)] },
+      { text: "never said", fault: { kind: "status", status: 529, times: 1 } },
+    ];
+    const server = await (provider === "claude" ? startAnthropicServer : startOpenaiServer)({
+      scripts: { [token]: script },
+    });
+    onTestFinished(() => server.close());
+    const started: string[] = [];
+    const fan = fanOut([{ prompt: `Begin. ${token}` }], {
+      cwd: site.project,
+      provider,
+      binary: resolveNativeBinary(provider),
+      prove: "off",
+      hooks: { PreToolUse: [{ hooks: [{ type: "command", command: site.guard("exit 0") }] }] },
+      model,
+      backoff: { baseMs: 1 },
+      onProgress: (progress) => {
+        if (progress.type === "event" && progress.event.type === "session")
+          started.push(progress.event.providerSessionId);
+      },
+      spawn: {
+        baseEnv: baseEnv(site, provider, server.url),
+        ...(provider === "claude"
+          ? { allowedTools: ["Bash"], env: { CLAUDE_CODE_MAX_RETRIES: "0" } }
+          : { sandbox: "danger-full-access" as const, providerConfig: codexProviderConfig(server.url) }),
+      },
+    });
+    const endings: TaskEnding[] = [];
+    for await (const ending of fan) endings.push(ending);
+    expect(endings).toMatchObject([{ outcome: "success", attempts: 2 }]);
+    expect(started).toHaveLength(2);
+    expect(new Set(started).size).toBe(1);
+    expect(site.has("first")).toBe(true);
+    // The model is told again of the call that the first run had made.
+    expect(JSON.stringify(server.requests.at(-1)?.body)).toContain(site.at("first"));
+    expect(server.userTexts().join("\n")).toContain("Go on where you stopped");
+    expect(readdirSync(join(site.state, "sessions"))).toEqual([]);
+  },
+);

@@ -11,6 +11,7 @@ import type { OpenedFanOut } from "./open-fan-out.ts";
 import type { FanOutProgress, FanOutSettings, TaskEnding } from "./options.ts";
 import { writeOutcomes } from "./outcomes.ts";
 import { type AttemptEnd, runAttempt } from "./run-attempt.ts";
+import { toPublic } from "./state-rows.ts";
 import { takeOver } from "./take-over.ts";
 import { createTaskWorktrees, type Taken } from "./task-worktrees.ts";
 
@@ -141,7 +142,8 @@ export function createEngine(
     const told = state.attempts(index).at(-1);
     const isAgain = after.state === "waiting" && !isStopping;
     const retry = isAgain ? { retryInMs: Math.max(0, after.notBefore - now()) } : {};
-    if (told !== undefined) say({ type: "attempt_ended", index, id: task, attempt: told, ...retry });
+    if (told !== undefined)
+      say({ type: "attempt_ended", index, id: task, attempt: toPublic(told), ...retry });
     if (after.state === "finished" || after.resume === undefined) await worktrees.leave(taken);
     if (after.state === "finished") await tellEnd(index);
   };

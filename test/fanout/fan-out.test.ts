@@ -299,6 +299,28 @@ describe("budgets", () => {
     expect(ending).toMatchObject({ outcome: "timed_out", reason: "budget_exceeded: time 1 s", attempts: 1 });
   });
 
+  test("what an earlier try has used up is not there for the next", async () => {
+    await stage.play({ steps: [{ text: "up" }], sins: ["fail-turn"] });
+    const [ending] = await runAll(stage, [{ prompt: "a", maxTurns: 1 }]);
+    expect(ending).toMatchObject({ outcome: "timed_out", reason: "budget_exceeded: turns 1", attempts: 2 });
+  });
+
+  test("a total time that is over stops admission, and what runs goes on", async () => {
+    let time = 0;
+    const endings = await runAll(stage, [{ prompt: "a" }, { prompt: "b" }], {
+      concurrency: 1,
+      totalSeconds: 5,
+      backoff: { now: () => time },
+      onProgress: ({ type }) => {
+        if (type === "attempt_started") time += 6_000;
+      },
+    });
+    expect(endings).toMatchObject([
+      { outcome: "success" },
+      { outcome: "skipped", reason: "budget_exceeded: 5 s in total" },
+    ]);
+  });
+
   test("a total that is spent stops admission: the rest is skipped, and runs when asked to", async () => {
     const tasks = Array.from({ length: 5 }, (_, at) => ({ prompt: String(at) }));
     const told: string[] = [];
