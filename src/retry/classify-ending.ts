@@ -75,7 +75,7 @@ function wordsOf(outcome: "failed" | "incomplete" | "timed_out", reason: string,
   const said = providerError === undefined ? [] : [providerError];
   // It ended in silence: only an error that was not got over tells why.
   if (outcome !== "failed" || reason.startsWith("spawn_exited_early")) return said;
-  // claude puts the words into its final text, and only then is that not the model's.
+  // claude puts the words into its final text, and only then is that not the model's (C-53).
   if (reason === "api_error") return finalText === undefined ? said : [finalText];
   return CLAUDE_ENDS.test(reason) ? [] : [reason];
 }
@@ -83,7 +83,7 @@ function wordsOf(outcome: "failed" | "incomplete" | "timed_out", reason: string,
 /** claude's own names of an end, and ours of a process's. */
 const CLAUDE_ENDS = /^(?:refusal|max_turns|budget_exhausted|stop_hook_loop|killed by |exit \d|spawn_failed)/;
 
-/** Behind these words stands the status of the answer. */
+/** Behind these words stands the status of the answer (C-53, X-59). */
 const STATUS =
   /(?:API Error:|Request rejected \(|unexpected status|last status:|"error_status":)\s*(\d{3})\b/;
 /** No time that passes brings money or a plan. */

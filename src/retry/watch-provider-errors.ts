@@ -1,4 +1,5 @@
-// Keeps what a run's events say about errors of its provider, for `classifyEnding`. An error that was got over is forgotten.
+// Keeps what a run's events say about errors of its provider (C-53, C-54, X-59), for `classifyEnding`. An error that was got over is
+// forgotten.
 
 import { isJsonObject } from "../json.ts";
 import type { AgentEvent } from "../spawn/events.ts";
