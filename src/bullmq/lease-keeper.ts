@@ -32,6 +32,11 @@ export interface Lease {
   readonly signal: AbortSignal;
   /** From now on a run in this directory is ended by the thread when the lease is lost. */
   enter(lease: string, cwd: string): void;
+  /**
+   * Resolves when the signal says all that the thread knows. To be waited for before the end of a run is judged: the thread may have ended
+   * the agent, and what it said of that may be read after the agent's exit.
+   */
+  settle(): Promise<void>;
   /** The attempt is over, and nothing of it is left. */
   drop(): void;
 }
@@ -51,6 +56,7 @@ const BEAT_MS = 50;
 interface Held {
   readonly controller: AbortController;
   readonly answer: (isHeld: boolean) => void;
+  onSettled: () => void;
 }
 
 export function createLeaseKeeper({ onProblem, ...data }: LeaseKeeperOptions): LeaseKeeper {
@@ -66,6 +72,7 @@ export function createLeaseKeeper({ onProblem, ...data }: LeaseKeeperOptions): L
     if (message.type === "ready") return;
     const lease = held.get(message.attempt);
     if (message.type === "held") lease?.answer(message.isHeld);
+    else if (message.type === "asked") lease?.onSettled();
     else if (message.type === "lost") lease?.controller.abort(new LeaseLost(message.cause));
     else lease?.controller.abort(new JobCancelled(message.reason));
   };
@@ -78,9 +85,10 @@ export function createLeaseKeeper({ onProblem, ...data }: LeaseKeeperOptions): L
     started.on("exit", () => {
       if (thread === started) thread = undefined;
       if (isClosed) return;
-      for (const { controller, answer } of held.values()) {
+      for (const { controller, answer, onSettled } of held.values()) {
         answer(false);
         controller.abort(new LeaseLost("thread"));
+        onSettled();
       }
     });
     return started;
@@ -94,7 +102,7 @@ export function createLeaseKeeper({ onProblem, ...data }: LeaseKeeperOptions): L
     async hold(jobId, token, attempt) {
       const controller = new AbortController();
       const isHeld = await new Promise<boolean>((answer) => {
-        held.set(attempt, { controller, answer });
+        held.set(attempt, { controller, answer, onSettled: () => {} });
         tell({ type: "hold", jobId, token, attempt });
       });
       const drop = () => {
@@ -108,6 +116,13 @@ export function createLeaseKeeper({ onProblem, ...data }: LeaseKeeperOptions): L
       return {
         signal: controller.signal,
         enter: (lease, cwd) => tell({ type: "enter", attempt, lease, cwd }),
+        settle: () =>
+          new Promise((resolve) => {
+            const lease = held.get(attempt);
+            if (lease === undefined || controller.signal.aborted || thread === undefined) return resolve();
+            lease.onSettled = resolve;
+            tell({ type: "ask", attempt });
+          }),
         drop,
       };
     },

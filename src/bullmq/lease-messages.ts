@@ -19,6 +19,7 @@ export type ToLeaseThread =
   | { readonly type: "hold"; readonly jobId: string; readonly token: string; readonly attempt: string }
   /** From here on the lease of a directory is renewed too, and its run is ended when the lease is lost. */
   | { readonly type: "enter"; readonly attempt: string; readonly lease: string; readonly cwd: string }
+  | { readonly type: "ask"; readonly attempt: string }
   | { readonly type: "drop"; readonly attempt: string }
   | { readonly type: "close" };
 
@@ -34,4 +35,6 @@ export type FromLeaseThread =
   /** `isSoon`: it will be lost unless Redis answers; the run is to be ended in an orderly way. */
   | { readonly type: "lost"; readonly attempt: string; readonly cause: LossCause; readonly isSoon: boolean }
   | { readonly type: "cancel"; readonly attempt: string; readonly reason: string }
+  /** Comes behind all that was said of the attempt before. */
+  | { readonly type: "asked"; readonly attempt: string }
   | { readonly type: "problem"; readonly message: string };

@@ -82,6 +82,9 @@ parentPort?.on("message", (message: ToLeaseThread) => {
       if (lease !== undefined) lease.entered = message;
       break;
     }
+    case "ask":
+      say({ type: "asked", attempt: message.attempt });
+      break;
     case "drop":
       leases.delete(message.attempt);
       break;

@@ -378,9 +378,11 @@ async function runAgent(held: HeldJob, fence: Fence, context: JobContext): Promi
       progress.note(event);
     }
     const result = await run.result;
+    await lease.settle();
     const outcome = toOutcome(result, where);
     return { result, outcome, ...(await judge(held, outcome, errors, context)) };
   } catch (error) {
+    await lease.settle();
     if (lease.signal.aborted) return { error: asError(lease.signal.reason) };
     if (stopping.aborted) return { error: new HandedBack("the worker was closed before the agent started") };
     if (!(error instanceof AgentHooksRefused)) throw error;

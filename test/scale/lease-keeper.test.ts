@@ -29,7 +29,7 @@ const start = (name: string, problems: string[]) =>
     onProblem: (message) => problems.push(message),
   });
 const lock = (name: string, id: string, token: string) =>
-  redis.command("SET", `bull:${name}:${id}:lock`, token, "PX", "2000");
+  redis.command("SET", `bull:${name}:${id}:lock`, token, "PX", "20000");
 
 test("a job whose lock is another's, or gone, is not held", async () => {
   const keeper = start("one", []);
@@ -66,6 +66,17 @@ test("a lock that somebody takes away ends the lease, and says so", async () => 
   expect(lease?.signal.reason).toMatchObject({ name: "LeaseLost", cause: "taken" });
   // It is the other's, and stays as it is.
   expect(await redis.command("GET", "bull:three:1:lock")).toContain("other");
+  await keeper.close();
+});
+
+test("what the thread found while the event loop stood still is known once it was asked", async () => {
+  const keeper = start("five", []);
+  await lock("five", "1", "mine");
+  const lease = await keeper.hold("1", "mine", "a1");
+  await lock("five", "1", "other");
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 2_000);
+  await lease?.settle();
+  expect(lease?.signal.reason).toMatchObject({ name: "LeaseLost", cause: "taken" });
   await keeper.close();
 });
 

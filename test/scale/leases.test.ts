@@ -28,6 +28,14 @@ let last = 0;
 const SCRIPTS: Record<string, FakeScript> = {
   quick: { steps: [{ text: "{{prompt}}" }] },
   hanging: { steps: [{ text: "up" }, { sins: ["hang"] }] },
+  // Works for long the first time alone: whoever takes the job next ends it.
+  once: {
+    steps: [
+      { text: "up" },
+      { tools: [{ shell: "[ -e once ] || { touch once; sleep 60; }" }] },
+      { text: "done" },
+    ],
+  },
   stepping: {
     steps: [
       { text: "up" },
@@ -100,7 +108,7 @@ describe("a worker whose event loop stands still", () => {
   });
 
   test("for too long loses its agent at once and its job, and both end once", async () => {
-    const worker = await start({ stallMs: 500 }, "hanging");
+    const worker = await start({ stallMs: 500 }, "once");
     const jobId = await addJob();
     await untilRunning(jobId);
     const pid = agentPid();
@@ -108,7 +116,7 @@ describe("a worker whose event loop stands still", () => {
     await waitUntil(() => !isAlive(pid), "the end of the agent");
     // Nobody could have told of it: the one who will stands still.
     expect(scene.exits()).toEqual([]);
-    await start({}, "quick");
+    await start({}, "once");
     const { outcome } = await wait(jobId);
     expect(outcome?.outcome).toBe("success");
     await waitUntil(() => scene.exits().length === 2, "both ends");
