@@ -48,17 +48,19 @@ export async function createReceiptWriter({
   sink?: ReceiptSink | undefined;
   directory?: string | undefined;
 }): Promise<ReceiptWriter> {
-  if (sink !== undefined)
-    return createChainedWriter({ runId, redactor, write: sink, path: undefined, finish: async () => {} });
+  if (sink !== undefined) {
+    const write = (toLine: () => StampedReceipt) => sink(toLine());
+    return createChainedWriter({ runId, redactor, write, path: undefined, finish: async () => {} });
+  }
   const path = join(directory, `${runId}.jsonl`);
   const file = await openReceipts(directory, path);
   return createChainedWriter({ runId, redactor, write: appendWhole(file), path, finish: () => file.close() });
 }
 
 /** What did not fit whole is closed before the next line: it costs itself alone. */
-function appendWhole(file: FileHandle): (line: StampedReceipt, text: string) => Promise<void> {
+function appendWhole(file: FileHandle): (toLine: unknown, text: string) => Promise<void> {
   let isTorn = false;
-  return async (_line, text) => {
+  return async (_toLine, text) => {
     const start = isTorn ? "\n" : "";
     isTorn = true;
     await file.appendFile(`${start}${text}\n`);
@@ -88,8 +90,8 @@ function createChainedWriter({
 }: {
   runId: string;
   redactor: Redactor;
-  /** Given the line as an object and as the text that it is chained as. */
-  write: (line: StampedReceipt, text: string) => void | Promise<void>;
+  /** Given the line as an object, made when it is asked for, and as the text that it is chained as. */
+  write: (toLine: () => StampedReceipt, text: string) => void | Promise<void>;
   path: string | undefined;
   finish: () => Promise<void>;
 }): ReceiptWriter {
@@ -113,9 +115,9 @@ function createChainedWriter({
       };
       const sealed = sealLine(stamped, prev);
       head = sealed.hash;
-      const whole = { ...stamped, prev, hash: sealed.hash } as StampedReceipt;
+      const toLine = () => ({ ...stamped, prev, hash: sealed.hash }) as StampedReceipt;
       queue = queue
-        .then(() => write(whole, sealed.text))
+        .then(() => write(toLine, sealed.text))
         .catch((error: unknown) => {
           failure ??= error instanceof Error ? error : new Error(String(error));
         });
