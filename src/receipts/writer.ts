@@ -2,13 +2,15 @@
 // a write that fails is reported once through `failure` and by `close`, never swallowed.
 
 import { type FileHandle, open } from "node:fs/promises";
-import { homedir } from "node:os";
-import { isAbsolute, join } from "node:path";
+import { join } from "node:path";
 import { AgentHooksRefused } from "../errors.ts";
 import { makeDirectories } from "../make-directories.ts";
 import type { Redactor } from "../redaction/redactor.ts";
 import { genesisOf, sealLine } from "./chain.ts";
 import type { ReceiptLine, ReceiptSink, StampedReceipt } from "./receipt.ts";
+import { receiptsDirectory } from "./state-directory.ts";
+
+export { receiptsDirectory, stateDirectory } from "./state-directory.ts";
 
 export interface ReceiptWriter {
   /** Absolute path of the file, undefined when a sink is used. */
@@ -18,22 +20,6 @@ export interface ReceiptWriter {
   write(line: ReceiptLine): void;
   /** Waits for every line. Returns the first write error, if any. */
   close(): Promise<Error | undefined>;
-}
-
-/** `$XDG_STATE_HOME/bridle` or `~/.local/state/bridle`. */
-export function stateDirectory(env: NodeJS.ProcessEnv = process.env): string {
-  const base = env.XDG_STATE_HOME;
-  return join(
-    base !== undefined && isAbsolute(base)
-      ? base
-      : join(env.HOME !== undefined && isAbsolute(env.HOME) ? env.HOME : homedir(), ".local", "state"),
-    "bridle",
-  );
-}
-
-/** Where runs write their receipts unless told otherwise: one `<run id>.jsonl` each. */
-export function receiptsDirectory(env?: NodeJS.ProcessEnv): string {
-  return join(stateDirectory(env), "receipts");
 }
 
 /** @throws AgentHooksRefused `receipts_unwritable`, naming the file, when it cannot be made. */
