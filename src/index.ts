@@ -87,13 +87,13 @@ export type { ReceiptProblem, ReceiptProblemKind } from "./receipts/follow-chain
 export type { LineReading } from "./receipts/json-lines.ts";
 export { type FoundReceipt, readReceipts } from "./receipts/read-receipts.ts";
 export type { ReceiptLine, ReceiptSink, StampedReceipt } from "./receipts/receipt.ts";
+export { receiptsDirectory } from "./receipts/state-directory.ts";
 export type {
   ReceiptsState,
   VerifiedReceipts,
   VerifiedRun,
   VerifyOptions,
 } from "./receipts/verify-receipts.ts";
-export { receiptsDirectory } from "./receipts/writer.ts";
 export { createRedactor, type Redactor } from "./redaction/redactor.ts";
 export { escapeForTerminal, toOneLine } from "./redaction/terminal.ts";
 export type { StreamEvent } from "./render/provider.ts";

@@ -14,9 +14,13 @@ const SEAL_LENGTH = 75;
 const LINK_LENGTH = 74;
 const SEALED = /^,"prev":"([0-9a-f]{64})","hash":"([0-9a-f]{64})"\}$/;
 
-/** A line as it is written, without its newline. `hash` is the SHA-256 of all bytes before `,"hash"`. */
+/**
+ * A line as it is written, without its newline. `hash` is the SHA-256 of all bytes before `,"hash"`.
+ *
+ * @param line at least one field, and no `prev` or `hash` of its own
+ */
 export function sealLine(line: object, prev: string): { text: string; hash: string } {
-  const open = JSON.stringify({ ...line, prev }).slice(0, -1);
+  const open = `${JSON.stringify(line).slice(0, -1)},"prev":"${prev}"`;
   const digest = hash("sha256", open, "hex");
   return { text: `${open},"hash":"${digest}"}`, hash: digest };
 }

@@ -2,13 +2,15 @@
 // a write that fails is reported once through `failure` and by `close`, never swallowed.
 
 import { type FileHandle, open } from "node:fs/promises";
-import { homedir } from "node:os";
-import { isAbsolute, join } from "node:path";
+import { join } from "node:path";
 import { AgentHooksRefused } from "../errors.ts";
 import { makeDirectories } from "../make-directories.ts";
 import type { Redactor } from "../redaction/redactor.ts";
 import { genesisOf, sealLine } from "./chain.ts";
 import type { ReceiptLine, ReceiptSink, StampedReceipt } from "./receipt.ts";
+import { receiptsDirectory } from "./state-directory.ts";
+
+export { receiptsDirectory, stateDirectory } from "./state-directory.ts";
 
 export interface ReceiptWriter {
   /** Absolute path of the file, undefined when a sink is used. */
@@ -18,22 +20,6 @@ export interface ReceiptWriter {
   write(line: ReceiptLine): void;
   /** Waits for every line. Returns the first write error, if any. */
   close(): Promise<Error | undefined>;
-}
-
-/** `$XDG_STATE_HOME/bridle` or `~/.local/state/bridle`. */
-export function stateDirectory(env: NodeJS.ProcessEnv = process.env): string {
-  const base = env.XDG_STATE_HOME;
-  return join(
-    base !== undefined && isAbsolute(base)
-      ? base
-      : join(env.HOME !== undefined && isAbsolute(env.HOME) ? env.HOME : homedir(), ".local", "state"),
-    "bridle",
-  );
-}
-
-/** Where runs write their receipts unless told otherwise: one `<run id>.jsonl` each. */
-export function receiptsDirectory(env?: NodeJS.ProcessEnv): string {
-  return join(stateDirectory(env), "receipts");
 }
 
 /** @throws AgentHooksRefused `receipts_unwritable`, naming the file, when it cannot be made. */
@@ -48,17 +34,19 @@ export async function createReceiptWriter({
   sink?: ReceiptSink | undefined;
   directory?: string | undefined;
 }): Promise<ReceiptWriter> {
-  if (sink !== undefined)
-    return createChainedWriter({ runId, redactor, write: sink, path: undefined, finish: async () => {} });
+  if (sink !== undefined) {
+    const write = (toLine: () => StampedReceipt) => sink(toLine());
+    return createChainedWriter({ runId, redactor, write, path: undefined, finish: async () => {} });
+  }
   const path = join(directory, `${runId}.jsonl`);
   const file = await openReceipts(directory, path);
   return createChainedWriter({ runId, redactor, write: appendWhole(file), path, finish: () => file.close() });
 }
 
 /** What did not fit whole is closed before the next line: it costs itself alone. */
-function appendWhole(file: FileHandle): (line: StampedReceipt, text: string) => Promise<void> {
+function appendWhole(file: FileHandle): (toLine: unknown, text: string) => Promise<void> {
   let isTorn = false;
-  return async (_line, text) => {
+  return async (_toLine, text) => {
     const start = isTorn ? "\n" : "";
     isTorn = true;
     await file.appendFile(`${start}${text}\n`);
@@ -88,8 +76,8 @@ function createChainedWriter({
 }: {
   runId: string;
   redactor: Redactor;
-  /** Given the line as an object and as the text that it is chained as. */
-  write: (line: StampedReceipt, text: string) => void | Promise<void>;
+  /** Given the line as an object, made when it is asked for, and as the text that it is chained as. */
+  write: (toLine: () => StampedReceipt, text: string) => void | Promise<void>;
   path: string | undefined;
   finish: () => Promise<void>;
 }): ReceiptWriter {
@@ -113,9 +101,9 @@ function createChainedWriter({
       };
       const sealed = sealLine(stamped, prev);
       head = sealed.hash;
-      const whole = { ...stamped, prev, hash: sealed.hash } as StampedReceipt;
+      const toLine = () => ({ ...stamped, prev, hash: sealed.hash }) as StampedReceipt;
       queue = queue
-        .then(() => write(whole, sealed.text))
+        .then(() => write(toLine, sealed.text))
         .catch((error: unknown) => {
           failure ??= error instanceof Error ? error : new Error(String(error));
         });
