@@ -1,7 +1,7 @@
 // What one guard adds to one tool call of the real CLIs, against a loopback model: no hook, a `/bin/true` hook as the provider
 // runs it, a Node and a Python script as the provider runs them, a Bridle function handler behind shim and broker or over callbacks, and a
 // callback of claude's official SDK. The provider's own hook commands are put in the place of ours after rendering, so that everything else is
-// the same.
+// the same: codex writes down its session in all of them, as it does under a guard (X-46); what that costs is a row of its own.
 
 import { spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -65,7 +65,10 @@ function withCommand(provider, rendered, command) {
   return { ...rendered, argv };
 }
 
-async function measure(provider, { folder, binary, command, handler, transport = "shim" }) {
+async function measure(
+  provider,
+  { folder, binary, command, handler, transport = "shim", isRecorded = true },
+) {
   const cwd = mkdtempSync(join(folder, "project-"));
   const token = scriptToken("bench");
   const step = { tools: [{ kind: "shell", command: "true" }] };
@@ -79,8 +82,14 @@ async function measure(provider, { folder, binary, command, handler, transport =
   const hooks = await compileAgentHooks(declared, { provider, cwd, binary, prove: "off", transport });
   const adapter = ADAPTERS[provider];
   const real = { materialise: adapter.materialise, preflight: adapter.preflight };
+  if (provider === "codex" && isRecorded)
+    adapter.materialise = (plan, context) => {
+      const rendered = real.materialise(plan, context);
+      return { ...rendered, argv: rendered.argv.filter((word) => word !== "--ephemeral") };
+    };
   if (command) {
-    adapter.materialise = (plan, context) => withCommand(provider, real.materialise(plan, context), command);
+    const { materialise } = adapter;
+    adapter.materialise = (plan, context) => withCommand(provider, materialise(plan, context), command);
     adapter.preflight = async () => ({ issues: [], foreignHooks: [], capabilities: {} });
   }
   try {
@@ -198,6 +207,7 @@ async function benchProvider(provider, { rounds }) {
       each: 1,
       variants: [
         { name: "no hook", run: at({}) },
+        ...(provider === "codex" ? [{ name: "no hook, no session", run: at({ isRecorded: false }) }] : []),
         { name: "/bin/true hook", run: at({ command: "/bin/true" }) },
         { name: "Node script hook", run: at({ command: `'${process.execPath}' '${script}'` }) },
         ...(python === undefined

@@ -4,12 +4,16 @@ import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, wr
 import { homedir } from "node:os";
 import { join } from "node:path";
 
+/** Where a login of systemd has its runtime directory and many a system its temporary files: in memory. */
+const MEMORY = "/dev/shm";
+
 const BASH = ["/usr/bin/bash", "/bin/bash"].find((path) => existsSync(path));
 
 /** The shell that the fakes need to tell the time of a call; undefined: this machine has none. */
 export const askingShell = BASH;
 
 /**
+ * Home and state are on the disk; the runtime directory and temporary files are in memory where there is `/dev/shm`.
  * @param {string} name of the folder, below the user's cache: a run directory in a temporary folder is refused
  * @param {string} shell that runs the fakes
  */
@@ -17,7 +21,10 @@ export function makeFakes(name, shell = "/bin/sh") {
   const cache = join(homedir(), ".cache");
   mkdirSync(cache, { recursive: true });
   const folder = mkdtempSync(join(cache, `bridle-bench-${name}-`));
-  for (const below of ["project", "tmp"]) mkdirSync(join(folder, below));
+  mkdirSync(join(folder, "project"));
+  const inMemory = mkdtempSync(join(existsSync(MEMORY) ? MEMORY : cache, `bridle-bench-${name}-`));
+  const [runtime, tmp] = [join(inMemory, "runtime"), join(inMemory, "tmp")];
+  for (const path of [runtime, tmp]) mkdirSync(path, { mode: 0o700 });
   const binaries = Object.fromEntries(
     ["claude", "codex"].map((provider) => {
       const path = join(folder, provider);
@@ -30,7 +37,9 @@ export function makeFakes(name, shell = "/bin/sh") {
     folder,
     binaries,
     cwd: join(folder, "project"),
-    env: { PATH: "/usr/bin:/bin", HOME: folder, TMPDIR: join(folder, "tmp") },
-    remove: () => rmSync(folder, { recursive: true, force: true }),
+    env: { PATH: "/usr/bin:/bin", HOME: folder, TMPDIR: tmp, XDG_RUNTIME_DIR: runtime },
+    remove: () => {
+      for (const path of [folder, inMemory]) rmSync(path, { recursive: true, force: true });
+    },
   };
 }

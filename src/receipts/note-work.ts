@@ -7,6 +7,8 @@ import type { ReceiptWriter } from "./writer.ts";
 
 /** A model may call a tool what it likes: a receipt stays a line. In UTF-16 units. */
 const NAME_MAX = 100;
+/** Calls whose end is waited for; an agent has far fewer under way. */
+const OPEN_MAX = 4096;
 
 export interface WorkNotes {
   /** The same life, whose turns are noted. */
@@ -18,6 +20,9 @@ export interface WorkNotes {
 export function noteWork(receipts: Pick<ReceiptWriter, "write">): WorkNotes {
   let turn = 0;
   let isOpen = false;
+  /** Calls that were noted and have not ended, by id. What ends without having begun is another's, or a line that says nothing new. */
+  const open = new Set<string>();
+  const takeOpen = (id: string | undefined) => id === undefined || open.delete(cut(id));
   const begin = () => {
     if (isOpen) return;
     isOpen = true;
@@ -42,9 +47,10 @@ export function noteWork(receipts: Pick<ReceiptWriter, "write">): WorkNotes {
       },
     }),
     note(event) {
-      if (event.type === "tool_call")
+      if (event.type === "tool_call") {
+        if (event.id !== undefined && open.size < OPEN_MAX) open.add(cut(event.id));
         receipts.write({ kind: "tool_called", tool_name: cut(event.name), ...idOf(event) });
-      else if (event.type === "tool_result") {
+      } else if (event.type === "tool_result" && takeOpen(event.id)) {
         const { name, denied, isError } = event;
         const named = name === undefined ? {} : { tool_name: cut(name) };
         receipts.write({ kind: "tool_ended", ...named, ...idOf(event), denied, failed: isError });

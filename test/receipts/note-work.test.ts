@@ -45,6 +45,17 @@ test("names and ids of any length are cut", () => {
   expect(lines).toEqual([{ kind: "tool_called", tool_name: "n".repeat(100), tool_use_id: "i".repeat(100) }]);
 });
 
+test("an end is noted once, of a call that was seen to begin", () => {
+  const lines: ReceiptLine[] = [];
+  const { note } = noteWork({ write: (line) => void lines.push(line) });
+  const ended = { type: "tool_result", id: "c1", denied: false, isError: false, output: "private" } as const;
+  note(ended);
+  note({ type: "tool_call", id: "c1", name: "Bash", input: {} });
+  note(ended);
+  note(ended);
+  expect(lines.map(({ kind }) => kind)).toEqual(["tool_called", "tool_ended"]);
+});
+
 test("the reason of a denial is told, redacted and cut", async () => {
   const reason = `no: planted-secret ${"x".repeat(1000)}`;
   const handler: fakes.Handler = () => ({
