@@ -6,7 +6,7 @@ import { lstat } from "node:fs/promises";
 import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { Command } from "commander";
-import { createReport, toOneLine } from "../index.ts";
+import { AgentHooksRefused, createReport, toOneLine } from "../index.ts";
 import { writeWhole } from "./receipts/print.ts";
 
 interface ReportFlags {
@@ -18,6 +18,8 @@ interface ReportFlags {
 
 /** What every report has in its head: only such a file is written over without --force. */
 const OWN_MARK = '<meta name="generator" content="bridle report">';
+/** What a line of receipts begins with. */
+const RECEIPT_START = '{"run_id":';
 const HEAD_BYTES = 4096;
 
 export function addReportCommand(program: Command): void {
@@ -45,20 +47,29 @@ Examples:
       const target = resolve(
         out ?? `bridle-report-${id.replaceAll(/[^A-Za-z0-9_-]/g, "_").slice(0, 80)}.html`,
       );
-      const path = await writeWhole(target, only(html), { force: force || (await isOwn(target)) });
+      const head = await readHead(target);
+      if (head?.startsWith(RECEIPT_START) === true) throw refuseReceipts(target);
+      const isOwn = head?.includes(OWN_MARK) === true;
+      const path = await writeWhole(target, only(html), { force: force || isOwn });
       if (json) process.stdout.write(`${JSON.stringify({ type: "report", of, id, path })}\n`);
       else process.stdout.write(`${toOneLine(path)}\n`);
       if (open) openInBrowser(path);
     });
 }
 
-/** A regular file with our mark in its head. */
-async function isOwn(path: string): Promise<boolean> {
+/** Of a regular file; undefined: there is none. */
+async function readHead(path: string): Promise<string | undefined> {
   const stats = await lstat(path).catch(() => undefined); // not there: nothing to replace
-  if (stats?.isFile() !== true) return false;
+  if (stats?.isFile() !== true) return undefined;
   let head = "";
   for await (const piece of createReadStream(path, { encoding: "utf8", end: HEAD_BYTES - 1 })) head += piece;
-  return head.includes(OWN_MARK);
+  return head;
+}
+
+function refuseReceipts(path: string): AgentHooksRefused {
+  const message = "holds receipts, which a report never replaces";
+  const hint = "name another file with --out";
+  return new AgentHooksRefused([{ code: "option_invalid", path: `--out ${path}`, message, hint }]);
 }
 
 /** Lets go of the browser at once; that there is none is told, and the file is there. */

@@ -40,6 +40,8 @@ export function fanOutFile(path: string, options: FanOutOptions = {}): FanOut {
   return createFanOut(() => readTasks(path), { source: path, ...options });
 }
 
+const NOT_READ = "the fan-out is not read any more";
+
 async function placeTasks(tasks: Iterable<FanOutTask> | AsyncIterable<FanOutTask>): Promise<PlacedTask[]> {
   const placed: PlacedTask[] = [];
   for await (const task of tasks) placed.push({ task, place: `tasks[${placed.length}]` });
@@ -66,7 +68,16 @@ function createFanOut(read: () => Promise<PlacedTask[] | undefined>, options: Fa
     [Symbol.asyncIterator]() {
       if (isRead) throw new Error("a fan-out is iterated once");
       isRead = true;
-      return iterate();
+      const endings = iterate();
+      return {
+        next: () => endings.next(),
+        // A generator that waits for the next ending would stop nothing before it has come.
+        async return() {
+          askedToStop ??= NOT_READ;
+          await engine?.stop(askedToStop);
+          return endings.return();
+        },
+      };
     },
   };
 }

@@ -3,9 +3,10 @@
 
 import { randomUUID } from "node:crypto";
 import { readdirSync } from "node:fs";
-import { resolve } from "node:path";
+import { join, resolve } from "node:path";
 import { AgentHooksRefused, type Issue, refuseIfAny } from "../errors.ts";
 import { stateDirectory } from "../receipts/writer.ts";
+import { takeTurn } from "../supervisor/take-turn.ts";
 import { compileForTasks, type HooksOfTask, nameHooks } from "./compile-hooks.ts";
 import { fanOutDirectory, fanOutsDirectory, requireDriver } from "./open-state.ts";
 import type { FanOutSettings } from "./options.ts";
@@ -13,6 +14,9 @@ import { createFanOutState, type FanOutState, openFanOutState } from "./state.ts
 import type { FanOutRow } from "./state-rows.ts";
 import { checkTasks, digestTasks, type PlacedTask, type TaskSpec } from "./task.ts";
 import { findRepository } from "./worktree.ts";
+
+/** Longest wait for others that begin a fan-out: all they do in their turn is to write its tasks. */
+const TURN_MS = 60_000;
 
 export interface OpenedFanOut {
   readonly state: FanOutState;
@@ -41,18 +45,30 @@ export async function openFanOut(
 
   const bases = await findBases(specs);
   const hooks = await compileForTasks(specs, settings);
-  const id = randomUUID();
-  const { source, note = {} } = settings;
-  const state = await createFanOutState(fanOutDirectory(stateDir, id), {
-    id,
-    digest,
-    source: source === undefined ? undefined : resolve(source),
-    note,
-    specs,
-    bases,
+  // Looked for once more: of two that begin the same at the same time one finds the other's.
+  const leave = await takeTurn({
+    path: join(fanOutsDirectory(stateDir), "begin"),
+    waitMs: TURN_MS,
+    signal: settings.signal ?? new AbortController().signal,
   });
-  state.claim(false);
-  return { state, stateDir, hooks, isResumed: false };
+  try {
+    const begun = await findUnfinished(stateDir, digest, settings);
+    if (begun !== undefined) return await resumeState(stateDir, begun, settings, digest);
+    const id = randomUUID();
+    const { source, note = {} } = settings;
+    const state = await createFanOutState(fanOutDirectory(stateDir, id), {
+      id,
+      digest,
+      source: source === undefined ? undefined : resolve(source),
+      note,
+      specs,
+      bases,
+    });
+    state.claim(false);
+    return { state, stateDir, hooks, isResumed: false };
+  } finally {
+    await leave();
+  }
 }
 
 async function resumeState(

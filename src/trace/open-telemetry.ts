@@ -103,7 +103,8 @@ function traceRun(api: Api, tracer: Tracer, run: TracedRun): RunTrace {
     if (span === undefined || id === undefined) return;
     calls.delete(id);
     span.setAttribute("bridle.tool.denied", denied);
-    if (failed) fail(span, denied ? "denied" : "tool_error");
+    // A denial is the guard at its work.
+    if (failed && !denied) fail(span, "tool_error");
     span.end();
   };
   /** By the number of a hook's call: which call of a tool it was asked about. */

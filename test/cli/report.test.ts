@@ -54,6 +54,14 @@ test("never writes over what is not its own, unless it is told to", async () => 
   expect(readFileSync(path, "utf8")).toMatch(/^<!doctype html>/);
 });
 
+test("never writes over receipts, whatever it is told", async () => {
+  const path = join(desk.runs, `${RUN}.jsonl`);
+  const before = readFileSync(path, "utf8");
+  const { code, stderr } = await report(RUN, "--out", path, "--force");
+  expect([code, stderr]).toEqual([78, expect.stringContaining("holds receipts")]);
+  expect(readFileSync(path, "utf8")).toBe(before);
+});
+
 test("--open starts the system's opener with the file; without one that is told, and the file is there", async () => {
   const path = join(desk.path, `bridle-report-${RUN}.html`);
   const without = await report(RUN, "--open");

@@ -37,6 +37,27 @@ const refusalOf = async (given: Promise<unknown>) =>
   );
 
 describe("a fan-out", () => {
+  test("of the same tasks, begun twice at the same time, is one", async () => {
+    const tasks = [{ prompt: "a" }, { prompt: "b" }, { prompt: "c" }];
+    const both = await Promise.allSettled([runAll(stage, tasks), runAll(stage, tasks)]);
+    expect(both.map(({ status }) => status).sort()).toEqual(["fulfilled", "rejected"]);
+    const refused = both.find(({ status }) => status === "rejected") as PromiseRejectedResult;
+    expect((refused.reason as AgentHooksRefused).issues).toMatchObject([{ code: "fan_out_busy" }]);
+    expect(fanOutsOf(stage)).toHaveLength(1);
+    expect(readdirSync(join(stage.stateDir, "receipts"))).toHaveLength(tasks.length);
+  });
+
+  test("ends what runs when it is left while the next ending is waited for", async () => {
+    await stage.play({ steps: [{ text: "up" }, { sins: ["hang"] }] });
+    const iterator = fanOut([{ prompt: "a" }], stage.options)[Symbol.asyncIterator]();
+    const next = iterator.next();
+    await expect.poll(() => fanOutsOf(stage).length, { timeout: 20_000 }).toBe(1);
+    await iterator.return?.();
+    await next;
+    const [id = ""] = fanOutsOf(stage);
+    expect(await listFanOuts({ stateDir: stage.stateDir })).toMatchObject([{ id, state: "unfinished" }]);
+  });
+
   test("runs every task once and tells how each ended", async () => {
     const endings = await runAll(stage, [{ prompt: "a" }, { id: "second", prompt: "b" }, { prompt: "c" }]);
     expect(endings).toMatchObject([

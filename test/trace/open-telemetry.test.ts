@@ -112,7 +112,9 @@ describe("spans", () => {
         [SpanStatusCode.UNSET, "deny"],
       ],
     );
-    expect(named("execute_tool Bash")[0]?.attributes["bridle.tool.denied"]).toBe(true);
+    const [call] = named("execute_tool Bash");
+    expect(call?.attributes["bridle.tool.denied"]).toBe(true);
+    expect([call?.status.code, call?.attributes["error.type"]]).toEqual([SpanStatusCode.UNSET, undefined]);
     exporter.reset();
     const handler = () => {
       throw new Error("private failure");
