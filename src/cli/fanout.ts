@@ -26,6 +26,7 @@ import {
   parseProvider,
 } from "./compile-file.ts";
 import { EXIT_CODES } from "./exit-codes.ts";
+import { checkOut } from "./fanout/check-out.ts";
 import { drawView } from "./fanout/draw.ts";
 import { type FailOn, isFailed, parseFailOn } from "./fanout/fail-on.ts";
 import { describeProgress, summarize } from "./fanout/lines.ts";
@@ -184,6 +185,13 @@ async function recallFlags(flags: FanOutFlags, command: Command): Promise<FanOut
 
 async function runFanOut(tasks: string | undefined, flags: FanOutFlags): Promise<void> {
   const isJson = flags.json === true;
+  if (flags.out !== undefined)
+    checkOut(flags.out, [
+      tasks ?? (await sourceOf(flags.resume)),
+      flags.promptFile,
+      flags.hooks,
+      flags.binary,
+    ]);
   const shown = createShown(isJson);
   let opened: Extract<FanOutProgress, { type: "opened" }> | undefined;
   const options = await toOptions(flags, (progress) => {
@@ -217,6 +225,11 @@ async function runFanOut(tasks: string | undefined, flags: FanOutFlags): Promise
     });
   else showSummary(endings, opened);
   process.exitCode = isFinished ? (isBad ? EXIT_CODES.failed : EXIT_CODES.success) : EXIT_CODES.interrupted;
+}
+
+/** The file that the tasks of a fan-out came from. */
+async function sourceOf(id: string | undefined): Promise<string | undefined> {
+  return (await listFanOuts()).find((it) => it.id === id)?.source;
 }
 
 async function toOptions(

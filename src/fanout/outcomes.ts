@@ -16,9 +16,14 @@ export async function writeOutcomes(state: FanOutState): Promise<void> {
   );
 }
 
+/** Where it is written before it is put in place. */
+export function unfinishedPath(path: string): string {
+  return `${path}.${process.pid}.new`;
+}
+
 /** 0600. A reader sees the old file or the new one, whole. */
 export async function writeEndings(path: string, endings: readonly TaskEnding[]): Promise<void> {
-  const unfinished = `${path}.${process.pid}.new`;
+  const unfinished = unfinishedPath(path);
   await writeFile(unfinished, endings.map((ending) => `${JSON.stringify(ending)}\n`).join(""), {
     mode: 0o600,
   });

@@ -53,7 +53,7 @@ export function createTaskWorktrees({
   const folder = join(state.directory, "worktrees");
   const settleOne = async (planned: PlannedWorktree): Promise<boolean> => {
     try {
-      await settleWorktree(state, planned, keep);
+      await settleWorktree(state, planned, { keep, warn });
       return true;
     } catch (error) {
       warn(`${planned.path} was left: ${error instanceof Error ? error.message : String(error)}`);

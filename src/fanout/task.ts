@@ -272,13 +272,43 @@ export function show(value: unknown): string {
   return text.length > SHOWN_MAX ? `${text.slice(0, SHOWN_MAX)}…` : text;
 }
 
-/** The known field that a misspelt one was meant to be. */
+/** Words with which a limit is named elsewhere, and the field that was meant. */
+const LIMIT_WORDS: readonly (readonly [RegExp, keyof typeof NUMBERS])[] = [
+  [/^(costs?|budget|usd)$/, "maxCostUsd"],
+  [/^turns?$/, "maxTurns"],
+  [/^(seconds?|secs?|timeout)$/, "maxSeconds"],
+];
+
+/**
+ * The known field that a misspelt one was meant to be. A limit that nobody keeps would be silently absent: what begins with `max`, or has
+ * only words of limits, is one.
+ */
 function nearest(name: string): string | undefined {
   const plain = (word: string) => word.toLowerCase().replaceAll(/[^a-z]/g, "");
-  return KNOWN.find(
+  const like = KNOWN.find(
     (known) =>
       plain(known) === plain(name) || (known.length > 3 && distance(plain(known), plain(name)) === 1),
   );
+  return like ?? nearestLimit(name);
+}
+
+/** They may stand beside such a word, and are none themselves. */
+const LIMIT_MARKS: readonly string[] = ["limit", "total", "ms"];
+
+function nearestLimit(name: string): string | undefined {
+  const words = name
+    .replaceAll(/([a-z0-9])([A-Z])/g, "$1 $2")
+    .toLowerCase()
+    .split(/[^a-z]+/)
+    // `maxcost` has two words too.
+    .flatMap((word) => (word.startsWith("max") ? ["max", word.slice(3)] : word))
+    .filter((word) => word !== "");
+  const meant = words.flatMap((word) => LIMIT_WORDS.find(([pattern]) => pattern.test(word))?.[1] ?? []);
+  if (words[0] === "max") return meant[0] ?? Object.keys(NUMBERS).join(", ");
+  const isLimit = words.every(
+    (word) => LIMIT_MARKS.includes(word) || LIMIT_WORDS.some(([it]) => it.test(word)),
+  );
+  return isLimit ? meant[0] : undefined;
 }
 
 /** Letters to change, add or take away, or neighbours to swap; 2 stands for more than one. */

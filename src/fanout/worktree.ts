@@ -1,39 +1,10 @@
-// Git worktrees of tasks: made from a commit, looked at, removed. Must never run what an agent may have put into the repository (hooks, a
-// file system monitor), and never remove what holds work unless it was told to.
+// Git worktrees of tasks: made from a commit, found, removed.
 
-import { execFile } from "node:child_process";
-import { existsSync } from "node:fs";
+import { existsSync, readdirSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { relative, resolve } from "node:path";
-import { promisify } from "node:util";
 import { makeDirectories } from "../make-directories.ts";
-
-const run = promisify(execFile);
-const GIT_MS = 600_000;
-const OUTPUT_MAX = 64 * 1024 * 1024;
-
-/** Variables that would point git at another repository are left out. */
-function gitEnv(): NodeJS.ProcessEnv {
-  const kept = Object.entries(process.env).filter(([name]) => !name.startsWith("GIT_"));
-  return { ...Object.fromEntries(kept), GIT_TERMINAL_PROMPT: "0", GIT_OPTIONAL_LOCKS: "0", LC_ALL: "C" };
-}
-
-/** Nothing that the repository names is started. */
-const INERT = ["-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false"];
-
-async function git(folder: string, ...words: string[]): Promise<string> {
-  try {
-    const { stdout } = await run("git", ["-C", folder, ...INERT, ...words], {
-      env: gitEnv(),
-      timeout: GIT_MS,
-      maxBuffer: OUTPUT_MAX,
-    });
-    return stdout;
-  } catch (cause) {
-    const { stderr = "", message } = cause as { stderr?: string; message: string };
-    throw new Error(`git ${words[0]}: ${stderr.trim() || message}`, { cause });
-  }
-}
+import { git } from "./git.ts";
 
 export interface Repository {
   /** Top of the working tree that `cwd` lies in. */
@@ -73,18 +44,10 @@ async function inTurn<T>(repository: string, work: () => Promise<T>): Promise<T>
 /** The folder must not be there. */
 export async function addWorktree(repository: string, path: string, commit: string): Promise<void> {
   await makeDirectories(resolve(path, ".."));
-  await inTurn(repository, () => git(repository, "worktree", "add", "--quiet", "--detach", path, commit));
-}
-
-/** It holds changes, untracked files or commits of its own; files that git ignores do not count. */
-export async function isChanged(path: string, base: string): Promise<boolean> {
-  const head = (await git(path, "rev-parse", "HEAD")).trim();
-  if (head !== base) return true;
-  return (
-    (
-      await git(path, "status", "--porcelain=v1", "--untracked-files=all", "--ignore-submodules=none")
-    ).trim() !== ""
-  );
+  // The log of its HEAD tells commits that were left; git goes on with one that is there, whatever its configuration says.
+  const withLog = ["-c", "core.logAllRefUpdates=true"];
+  const words = ["worktree", "add", "--quiet", "--detach", path, commit];
+  await inTurn(repository, () => git(repository, ...withLog, ...words));
 }
 
 /** Also one that was made in part, or is gone already. */
@@ -114,7 +77,7 @@ export async function listWorktrees(repository: string, folder: string): Promise
     });
 }
 
-/** True when it is there and no folder of git's ever finished: nothing an agent did can be in it. */
+/** True when it is there and git has put nothing into it: its first file is `.git`. One without it that has others may hold work. */
 export function isUnfinished(path: string): boolean {
-  return existsSync(path) && !existsSync(resolve(path, ".git"));
+  return existsSync(path) && readdirSync(path).length === 0;
 }

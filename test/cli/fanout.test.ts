@@ -2,8 +2,8 @@
 
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { cpSync, existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { cpSync, existsSync, linkSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { fanOutsOf, makeStage, readOutcomes, type Stage, writeScript } from "../fanout/support.ts";
@@ -180,6 +180,43 @@ describe("mistakes", () => {
     [["tasks.jsonl", "--keep-worktree", "sometimes"]],
   ])("in the words are told as such: %j", async (words) => {
     expect((await fanout(...words)).code).toBe(64);
+  });
+});
+
+describe("--out", () => {
+  const refusal = async (out: string, ...more: string[]) => {
+    const { code, stderr, stdout } = await fanout(...more, ...own(), "--out", out);
+    expect([code, stdout, existsSync(stage.stateDir)]).toEqual([78, "", false]);
+    return stderr;
+  };
+
+  test("is refused when it is a file that is read, under any name", async () => {
+    const file = tasks({ id: "a" });
+    writeFileSync(join(stage.cwd, "prompt.txt"), "p");
+    symlinkSync("tasks.jsonl", join(stage.cwd, "link.jsonl"));
+    linkSync(join(stage.cwd, file), join(stage.cwd, "hard.jsonl"));
+    const names = [file, join(stage.cwd, file), "link.jsonl", "hard.jsonl", "prompt.txt", "hooks.json"];
+    const before = names.map((name) => readFileSync(resolve(stage.cwd, name), "utf8"));
+    for (const name of names)
+      expect(await refusal(name, file, "--prompt-file", "prompt.txt")).toContain("is the source itself");
+    expect(names.map((name) => readFileSync(resolve(stage.cwd, name), "utf8"))).toEqual(before);
+  });
+
+  test.each([
+    ["nowhere/out.jsonl", "ENOENT"],
+    ["hooks.json/out.jsonl", "ENOTDIR"],
+    [".", "it is a directory"],
+    ["/proc/out.jsonl", "cannot be written"],
+  ])("is refused before anything starts when it cannot be written: %s", async (out, word) => {
+    expect(await refusal(out, tasks({ prompt: "a" }))).toContain(word);
+  });
+
+  test("is refused by a resume when it is the file that the tasks came from", async () => {
+    await fanout(tasks({ prompt: "a" }), ...own());
+    const before = readFileSync(join(stage.cwd, "tasks.jsonl"), "utf8");
+    const ran = await fanout("--resume", fanOutsOf(stage)[0] ?? "", "--out", "tasks.jsonl");
+    expect([ran.code, ran.stderr]).toEqual([78, expect.stringContaining("is the source itself")]);
+    expect(readFileSync(join(stage.cwd, "tasks.jsonl"), "utf8")).toBe(before);
   });
 });
 

@@ -241,7 +241,6 @@ describe("a task that had finished", () => {
     state.close();
     await addWorktree(stage.cwd, paths[0] ?? "", base());
     mkdirSync(paths[1] ?? "", { recursive: true });
-    writeFileSync(join(paths[1] ?? "", "half"), "");
     await resume(id);
     expect([...paths.map((path) => existsSync(path)), worktreesOf(stage)]).toEqual([false, false, []]);
     expect((await readFanOut(id, { stateDir: stage.stateDir })).endedAt).toEqual(expect.any(String));

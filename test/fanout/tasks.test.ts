@@ -130,6 +130,35 @@ describe("the template", () => {
   });
 });
 
+describe("a limit under another name", () => {
+  it.each([
+    ["maxCost", "maxCostUsd"],
+    ["max_cost", "maxCostUsd"],
+    ["maxcost", "maxCostUsd"],
+    ["maxBudgetUsd", "maxCostUsd"],
+    ["budget", "maxCostUsd"],
+    ["cost", "maxCostUsd"],
+    ["cost_limit", "maxCostUsd"],
+    ["turns", "maxTurns"],
+    ["max-turn", "maxTurns"],
+    ["seconds", "maxSeconds"],
+    ["timeout", "maxSeconds"],
+    ["timeoutMs", "maxSeconds"],
+    ["maxTokens", "maxCostUsd, maxTurns, maxSeconds"],
+  ])("%s is refused, and free for a template that uses it", async (name, meant) => {
+    const { issues } = await check("t.jsonl", JSON.stringify({ prompt: "p", [name]: 5 }));
+    expect(issues.map(({ path, hint }) => [path, hint])).toEqual([
+      [`t.jsonl:1 ${name}`, `did you mean ${meant}?`],
+    ]);
+    const used = await check("t.jsonl", JSON.stringify({ [name]: 5 }), { prompt: `p {{${name}}}` });
+    expect([used.issues, used.specs[0]?.prompt]).toEqual([[], "p 5"]);
+  });
+
+  it.each(["file", "total", "limit", "costCentre", "returns", "climax"])("%s is none", async (name) => {
+    expect(told(await check("t.jsonl", JSON.stringify({ prompt: "p", [name]: 5 })))).toEqual([]);
+  });
+});
+
 test("the digest is that of what runs", async () => {
   const digestOf = async (text: string, more: Partial<TaskDefaults> = {}, hooks = "h") =>
     digestTasks((await check("t.jsonl", text, more)).specs, hooks);

@@ -27,8 +27,12 @@ export function refuseSource(out: string, { files, folder }: Pick<Source, "files
 function identitiesOf(path: string): Set<string> {
   const found = new Set<string>();
   for (const look of [lstatSync, statSync] as const) {
-    const stats = look(path, { bigint: true, throwIfNoEntry: false }) as BigIntStats | undefined;
-    if (stats !== undefined) found.add(`${stats.dev} ${stats.ino}`);
+    try {
+      const { dev, ino }: BigIntStats = look(path, { bigint: true });
+      found.add(`${dev} ${ino}`);
+    } catch {
+      // not there, or below what is no folder: the read or the write tells
+    }
   }
   return found;
 }
