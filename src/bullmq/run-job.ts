@@ -46,6 +46,8 @@ export interface JobContext {
   readonly tokens: RenderedHooks[];
   /** Aborted when the worker hands its jobs back. */
   readonly stopping: AbortSignal;
+  /** Aborted when it ends without Redis: what was not told by then is the leases' to say. */
+  readonly abandoned: AbortSignal;
 }
 
 /** Thrown out of a step when the job is to be looked at later. It is no attempt. */
@@ -402,7 +404,9 @@ async function judge(
   if (reason instanceof JobCancelled)
     return { error: new JobFailed({ ...outcome, reason: reason.message }, true) };
   if (reason instanceof LeaseLost) return { error: reason };
-  if (stopping.aborted && outcome.outcome === "interrupted")
+  // Also when something else of this process stops all of its runs: the end of a process is never a job's.
+  const isStopped = stopping.aborted || outcome.reason.startsWith("supervisor_stopping");
+  if (isStopped && outcome.outcome === "interrupted")
     return { error: new HandedBack("the worker was closed while the agent worked") };
   const ending = classifyEnding({ ...outcome, providerError, resetAt });
   if (ending.class !== "transient") return { error: new JobFailed(outcome, true) };
@@ -466,13 +470,16 @@ async function settle({ job, jobId }: HeldJob, outcome: JobOutcome, context: Job
 const PERSIST_MS = 200;
 
 /** Until Redis takes it, or the worker is closed for good. */
-async function persist(write: () => Promise<void>, { settings, client }: JobContext): Promise<void> {
+async function persist(
+  write: () => Promise<void>,
+  { settings, client, abandoned }: JobContext,
+): Promise<void> {
   for (;;) {
     try {
       return await write();
     } catch (error) {
       settings.onProblem({ kind: "redis", message: messageOf(error) });
-      if (client.status === "end") return;
+      if (abandoned.aborted || client.status === "end") return;
       await delay(PERSIST_MS);
     }
   }

@@ -93,7 +93,9 @@ Examples:
       say({ type: "ready", queue: flags.queue });
       await untilTold((signal, isAgain) => {
         say({ type: "stopping", signal });
-        if (isAgain) void stopAllRuns({ reason: signal, budgetMs: 0 });
+        if (!isAgain) return;
+        void worker.close({ graceMs: 0 });
+        void stopAllRuns({ reason: signal, budgetMs: 0 });
       });
       await worker.close();
       say({ type: "stopped" });
