@@ -2,8 +2,9 @@
 
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
+import { existsSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, test } from "vitest";
 import { createAgentQueue } from "../../src/bullmq/index.ts";
 import { waitUntil } from "../watchdog/support.ts";
@@ -160,4 +161,44 @@ describe("while Redis is away", () => {
       await queue.close();
     }
   });
+});
+
+describe("refuses to start", () => {
+  const key = "k".repeat(32);
+  test.each<[string, string[], string]>([
+    ["a key file that is not there", ["--allow-key-file", "/nope"], '"/nope" cannot be read'],
+    ["a claude that is not there", ["--allow-any", "--claude", "/nope"], '"/nope" cannot be used'],
+    [
+      "a codex that cannot be executed",
+      ["--allow-any", "--codex", "/etc/hosts"],
+      '"/etc/hosts" cannot be used',
+    ],
+    ["a root that is not there", ["--allow-any", "--root", "/nope"], '"/nope" cannot be used'],
+    ["a root that is a file", ["--allow-any", "--root", "/etc/hosts"], '"/etc/hosts" is no directory'],
+    ["a mode that is not known", ["--allow-any", "--permission-mode", "nope"], '"nope" is not known'],
+    ["a sandbox that is not known", ["--allow-any", "--sandbox", "nope"], '"nope" is not known'],
+    ["a URL that cannot be decoded", ["--allow-any", "--redis", `redis://:${key}%zz@h`], "connection"],
+  ])("%s", async (_name, options, message) => {
+    const { exited, out, errors } = bridle(["worker", "--queue", "refused", ...options]);
+    expect(await exited).toEqual([78, null]);
+    expect(errors()).toContain(message);
+    expect(errors()).not.toContain(key);
+    expect(out()).toBe("");
+  });
+});
+
+test("a relative binary is the one of the worker's own directory, and not of a job's", async () => {
+  const [workspace = ""] = scene.workspaces;
+  const own = dirname(scene.binaries.agent ?? "");
+  const file = basename(scene.binaries.agent ?? "");
+  await writeFile(join(workspace, file), '#!/bin/sh\ntouch "$HOME/planted"\n', { mode: 0o755 });
+  await writeFile(join(workspace, "quick"), "");
+  const words = ["worker", "--queue", "relative", "--allow-any", "--prove", "off", "--claude", `./${file}`];
+  const { isReady } = bridle(words, { cwd: own });
+  await using queue = await createAgentQueue({ connection: redis.url, name: "relative" });
+  const declaration = await queue.publish(scene.declaration);
+  await isReady();
+  const jobId = await queue.add(scene.job({ declaration, prompt: "said" }));
+  expect((await queue.wait(jobId, { timeoutMs: 30_000 })).outcome?.finalText).toBe("said");
+  expect(existsSync(join(scene.place.home, "planted"))).toBe(false);
 });
