@@ -200,7 +200,7 @@ test("what is an option of one provider alone is left out for a job of the other
   const { state, failedReason } = await wait(await queue.add(scene.job({ declaration })));
   expect([state, failedReason]).toEqual(["completed", undefined]);
   const [workspace = ""] = scene.workspaces;
-  expect(readFileSync(join(workspace, "agent.args"), "utf8")).toContain("--permission-mode plan");
+  expect(readFileSync(join(workspace, "agent.args"), "utf8")).toContain("--permission-mode=plan");
 });
 
 describe("accounts", () => {
