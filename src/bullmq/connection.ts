@@ -23,12 +23,15 @@ export function resolveConnection(connection: QueueConnection): RedisOptions {
 function parseUrl(text: string): RedisOptions {
   if (!URL.canParse(text)) throw refuse("is not a URL");
   const url = new URL(text);
-  const { protocol, hostname, port, pathname, username, password } = url;
+  const { protocol, hostname, port } = url;
+  const [pathname, username, password] = (["pathname", "username", "password"] as const).map((name) =>
+    decode(name, url[name]),
+  ) as [string, string, string];
   const login = {
-    ...(username === "" ? {} : { username: decodeURIComponent(username) }),
-    ...(password === "" ? {} : { password: decodeURIComponent(password) }),
+    ...(username === "" ? {} : { username }),
+    ...(password === "" ? {} : { password }),
   };
-  if (protocol === "unix:") return { path: decodeURIComponent(pathname), ...login };
+  if (protocol === "unix:") return { path: pathname, ...login };
   if (protocol !== "redis:" && protocol !== "rediss:") throw refuse(`unknown protocol ${protocol}`);
   const database = pathname.replace(/^\//, "");
   if (!/^\d*$/.test(database)) throw refuse("the path must be the number of a database");
@@ -39,6 +42,14 @@ function parseUrl(text: string): RedisOptions {
     ...(protocol === "rediss:" ? { tls: {} } : {}),
     ...login,
   };
+}
+
+function decode(name: string, text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    throw refuse(`its ${name} has a % that begins no escape: write it as %25`);
+  }
 }
 
 /** The value is not shown: it may hold a password. */

@@ -57,7 +57,7 @@ export interface JobReport {
   readonly progress?: JobProgress;
 }
 
-/** `removed`: it had not started. `asked`: its worker stops the agent. `ended`: there was nothing to cancel. `unknown`: there is no such job. */
+/** `removed`: it had not started (of a parent, its waiting children are removed too, and running ones asked). `asked`: its worker stops the agent. `ended`: there was nothing to cancel. `unknown`: there is no such job. */
 export type CancelAnswer = "removed" | "asked" | "ended" | "unknown";
 
 export interface AgentQueue extends AsyncDisposable {
@@ -76,6 +76,7 @@ export interface AgentQueue extends AsyncDisposable {
   ): Promise<void>;
   /** False when there was none. */
   unschedule(name: string): Promise<boolean>;
+  /** @throws AgentHooksRefused `option_invalid` for the next run of a schedule: that is ended by `unschedule`. */
   cancel(jobId: string, reason?: string): Promise<CancelAnswer>;
   report(jobId: string): Promise<JobReport>;
   /** Resolves when the job has ended, one way or the other. Rejects after `timeoutMs`. */
@@ -129,6 +130,38 @@ export async function createAgentQueue(options: AgentQueueOptions): Promise<Agen
     };
   };
 
+  const cancel = async (jobId: string, reason = "cancelled"): Promise<CancelAnswer> => {
+    const job: Job | undefined = await queue.getJob(jobId);
+    if (job === undefined) return "unknown";
+    const state = await job.getState();
+    if (state === "completed" || state === "failed") return "ended";
+    const key = cancelKey(name, jobId);
+    // Written first: should it start meanwhile, its worker sees it.
+    await client.set(key, reason.slice(0, 1_000), { PX: CANCEL_MS });
+    if (state === "active") return "asked";
+    const children = state === "waiting-children" ? await listWaitedFor(job) : [];
+    try {
+      // Before its children: it would start, or fail, when the last of them has ended.
+      await job.remove({ removeChildren: false });
+    } catch (error) {
+      // It has started, and its worker will see what was written.
+      if ((await job.getState()) === "active") return "asked";
+      await client.del(key);
+      if (job.repeatJobKey === undefined) throw error;
+      throw new AgentHooksRefused([
+        {
+          code: "option_invalid",
+          path: "jobId",
+          message: `${describeValue(jobId)} is the next run of the schedule ${describeValue(job.repeatJobKey)}`,
+          hint: `call unschedule(${JSON.stringify(job.repeatJobKey)})`,
+        },
+      ]);
+    }
+    await client.del(key);
+    for (const child of children) await cancel(child, reason);
+    return "removed";
+  };
+
   const close = async () => {
     await flows?.close();
     await queue.close();
@@ -157,22 +190,7 @@ export async function createAgentQueue(options: AgentQueueOptions): Promise<Agen
       await queue.upsertJobScheduler(scheduleName, repeatOf(time), { name: scheduleName, data, opts });
     },
     unschedule: (scheduleName) => queue.removeJobScheduler(scheduleName),
-    async cancel(jobId, reason = "cancelled") {
-      const job: Job | undefined = await queue.getJob(jobId);
-      if (job === undefined) return "unknown";
-      const state = await job.getState();
-      if (state === "completed" || state === "failed") return "ended";
-      // Written first: should it start meanwhile, its worker sees it.
-      await client.set(cancelKey(name, jobId), reason.slice(0, 1_000), { PX: CANCEL_MS });
-      if (state === "active") return "asked";
-      try {
-        await job.remove();
-        await client.del(cancelKey(name, jobId));
-        return "removed";
-      } catch {
-        return "asked"; // it is locked: it has just started
-      }
-    },
+    cancel,
     report,
     async wait(jobId, { timeoutMs = 24 * 3_600_000, pollMs = 200 } = {}) {
       const until = performance.now() + timeoutMs;
@@ -190,19 +208,24 @@ export async function createAgentQueue(options: AgentQueueOptions): Promise<Agen
         await client.del(keys.limit);
         return;
       }
-      for (const [field, value] of Object.entries(limit))
-        if (!Number.isSafeInteger(value) || value < 1)
-          throw refuse(`limit.${field}`, "a whole number above 0", value);
+      checkLimit(limit);
       await client.hset(keys.limit, { starts: limit.starts, perMs: limit.perMs });
     },
     async pauseAccount(account, until) {
       checkAccount(account);
-      if (Number.isNaN(until.getTime())) throw refuse("until", "a time", String(until));
+      if (!(until instanceof Date) || Number.isNaN(until.getTime()))
+        throw refuse("until", "a Date that is a time", until);
       await commands.pause(accountKeys(account), until.getTime(), Date.now());
     },
     close,
     [Symbol.asyncDispose]: close,
   };
+}
+
+/** Ids of the children that it still waits for: all are of its own queue. */
+async function listWaitedFor(job: Job): Promise<string[]> {
+  const { unprocessed = [] } = await job.getDependencies();
+  return unprocessed.map((key) => key.slice(key.lastIndexOf(":") + 1));
 }
 
 function isProgress(value: unknown): value is JobProgress {
@@ -265,6 +288,18 @@ function checkTaskName(name: unknown, path: string): void {
 function checkAccount(account: unknown): void {
   if (typeof account !== "string" || !ACCOUNT_PATTERN.test(account))
     throw refuse("account", "1 to 128 of A-Z a-z 0-9 . _ @ -", account);
+}
+
+function checkLimit(limit: unknown): asserts limit is { starts: number; perMs: number } {
+  if (typeof limit !== "object" || limit === null) throw refuse("limit", "{ starts, perMs }", limit);
+  const fields = new Map<string, unknown>(Object.entries(limit));
+  for (const field of ["starts", "perMs"]) {
+    const value = fields.get(field);
+    if (!Number.isSafeInteger(value) || (value as number) < 1)
+      throw refuse(`limit.${field}`, "a whole number above 0", value);
+    fields.delete(field);
+  }
+  for (const [field, value] of fields) throw refuse(`limit.${field}`, "starts and perMs alone", value);
 }
 
 function refuse(path: string, expected: string, value: unknown): AgentHooksRefused {

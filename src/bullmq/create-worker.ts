@@ -7,6 +7,7 @@ import { messageOf } from "../message-of.ts";
 import { stateDirectory } from "../receipts/writer.ts";
 import { backoffMs } from "../retry/backoff.ts";
 import { createSupervisor } from "../supervisor/create-supervisor.ts";
+import { closeClients, endsWithin, failCommands, listClients } from "./give-up.ts";
 import { createLeaseKeeper } from "./lease-keeper.ts";
 import { type Job, loadBullMq } from "./load-bullmq.ts";
 import { redisCommands } from "./redis-commands.ts";
@@ -19,13 +20,20 @@ export interface AgentWorker extends AsyncDisposable {
   readonly active: number;
   /**
    * Takes no more jobs, waits `graceMs` for those that run, stops the rest and hands their jobs back to the queue. Resolves when nothing is left.
-   * The first call counts.
+   * When Redis does not take them back within 10 s of the end of the agents, it is left to the leases to do so. A later call stops the agents now,
+   * and does not wait for a Redis that is away.
    */
   close(options?: { readonly graceMs?: number }): Promise<void>;
 }
 
 /** Lost runs are looked for this often, beside the start and each take-over. */
 const RECOVER_MS = 30_000;
+/** Between two looks for a Redis that is away. */
+const RECONNECT_MS = 1_000;
+/** From the end of the agents until Redis has taken their jobs back. */
+const HAND_BACK_MS = 10_000;
+/** From when Redis was given up until what waited for it has seen that. */
+const GIVE_UP_MS = 3_000;
 
 /**
  * Starts a worker. Before the first job, runs that dead programs left in the state directory are ended and their `agent_exit` delivered.
@@ -42,7 +50,11 @@ export async function createAgentWorker(options: AgentWorkerOptions): Promise<Ag
   const bull = await loadBullMq();
   const stateDir = stateDirectory(env);
   // Waits for a Redis that went away.
-  const connection = { ...settings.connection, maxRetriesPerRequest: null };
+  const connection = {
+    ...settings.connection,
+    maxRetriesPerRequest: null,
+    retryStrategy: () => RECONNECT_MS,
+  };
   const queue = new bull.Queue(name, { connection, prefix });
   const onRedisError = (error: Error) => onProblem({ kind: "redis", message: messageOf(error) });
   queue.on("error", onRedisError);
@@ -57,6 +69,7 @@ export async function createAgentWorker(options: AgentWorkerOptions): Promise<Ag
     onProblem: (message) => onProblem({ kind: "lease", message }),
   });
   const stopping = new AbortController();
+  const abandoned = new AbortController();
   const tokens: RenderedHooks[] = [];
   const context: JobContext = {
     bull,
@@ -69,6 +82,7 @@ export async function createAgentWorker(options: AgentWorkerOptions): Promise<Ag
     liveAttempts: new Set(),
     tokens,
     stopping: stopping.signal,
+    abandoned: abandoned.signal,
   };
 
   const told = new Set<string>();
@@ -87,7 +101,23 @@ export async function createAgentWorker(options: AgentWorkerOptions): Promise<Ag
   const recovering = setInterval(() => void recover(), RECOVER_MS);
   recovering.unref();
 
-  const worker = new bull.Worker(name, async (job, token) => runJob(job, token ?? "", context), {
+  /** Each until nothing more is said of it. */
+  const jobs = new Set<Promise<unknown>>();
+  const take = async (job: Job, token: string | undefined) => {
+    const running = runJob(job, token ?? "", context);
+    jobs.add(running);
+    try {
+      const outcome = await running;
+      if (!abandoned.signal.aborted) return outcome;
+    } catch (error) {
+      if (!abandoned.signal.aborted) throw error;
+    } finally {
+      jobs.delete(running);
+    }
+    // Its lease says the rest; BullMQ does nothing more.
+    throw new bull.WaitingError("the worker was closed while Redis was away");
+  };
+  const worker = new bull.Worker(name, take, {
     connection,
     prefix,
     concurrency,
@@ -102,6 +132,7 @@ export async function createAgentWorker(options: AgentWorkerOptions): Promise<Ag
     },
   });
   worker.on("error", onRedisError);
+  const clients = await listClients(worker, client);
   // A cancel that came too late must not hit another job of the same id; one whose job is not settled yet must hit it.
   const forgetCancel = (job: Job | undefined) => {
     if (job?.id === undefined || job.finishedOn === undefined) return;
@@ -110,19 +141,37 @@ export async function createAgentWorker(options: AgentWorkerOptions): Promise<Ag
   worker.on("completed", forgetCancel);
   worker.on("failed", forgetCancel);
 
+  let isHurried = false;
   const close = async (graceMs: number) => {
     await worker.pause(true);
     const until = performance.now() + graceMs;
-    while (context.liveAttempts.size > 0 && performance.now() < until) await delay(50);
+    while (context.liveAttempts.size > 0 && !isHurried && performance.now() < until) await delay(50);
     stopping.abort(new Error("the worker is being closed"));
     await context.supervisor.stop("worker closed");
-    await worker.close();
+    const isRedisAway = () => client.status !== "ready";
+    const isGivenUp = () => isHurried && isRedisAway();
+    const isHandedBack = await endsWithin(Promise.allSettled(jobs), HAND_BACK_MS, isGivenUp);
+    // While its connection is being made again that never resolves, not even when it is made.
+    const workerClosed = worker.close();
+    const isClosed = isHandedBack && (await endsWithin(workerClosed, HAND_BACK_MS, isRedisAway));
     clearInterval(recovering);
+    if (!isClosed) {
+      if (!isHandedBack)
+        onProblem({ kind: "redis", message: "it is away: the jobs of this worker are left to their leases" });
+      abandoned.abort();
+      failCommands(clients);
+      await endsWithin(workerClosed, GIVE_UP_MS);
+    }
     await keeper.close();
-    await queue.close();
+    if (isClosed) await endsWithin(queue.close(), HAND_BACK_MS, isRedisAway);
+    closeClients(clients);
   };
   let closing: Promise<void> | undefined;
   const closeOnce = ({ graceMs = settings.graceMs }: { readonly graceMs?: number } = {}) => {
+    if (closing !== undefined) {
+      isHurried = true;
+      stopping.abort(new Error("the worker is being closed at once"));
+    }
     closing ??= close(graceMs);
     return closing;
   };

@@ -5,6 +5,7 @@ import { existsSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { Worker } from "node:worker_threads";
 import { ownIdentity } from "../journal/process-identity.ts";
+import { toOneLine } from "../redaction/terminal.ts";
 import type { FromLeaseThread, LeaseThreadData, LossCause, ToLeaseThread } from "./lease-messages.ts";
 
 /** The signal's reason when the lease is lost, or soon will be. */
@@ -23,7 +24,7 @@ export class JobCancelled extends Error {
   override readonly name = "JobCancelled";
 
   constructor(reason: string) {
-    super(`cancelled: ${reason}`);
+    super(`cancelled: ${toOneLine(reason)}`);
   }
 }
 

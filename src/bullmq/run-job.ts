@@ -2,7 +2,7 @@
 // in a workspace of which it is not proven that nobody else works there.
 
 import { randomUUID } from "node:crypto";
-import { realpath } from "node:fs/promises";
+import { realpath, stat } from "node:fs/promises";
 import { hostname } from "node:os";
 import { sep } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
@@ -14,7 +14,10 @@ import type { Fence } from "../hooks/fence-file.ts";
 import { fencedWorkspace } from "../hooks/fenced-workspace.ts";
 import { ownIdentity } from "../journal/process-identity.ts";
 import { messageOf } from "../message-of.ts";
+import type { Provider } from "../profile/events.ts";
 import { stateDirectory } from "../receipts/writer.ts";
+import { CODEX_ALONE } from "../render/claude/conflicts.ts";
+import { CLAUDE_ALONE } from "../render/codex/conflicts.ts";
 import { classifyEnding } from "../retry/classify-ending.ts";
 import { watchProviderErrors } from "../retry/watch-provider-errors.ts";
 import type { RunResult } from "../spawn/result.ts";
@@ -46,6 +49,8 @@ export interface JobContext {
   readonly tokens: RenderedHooks[];
   /** Aborted when the worker hands its jobs back. */
   readonly stopping: AbortSignal;
+  /** Aborted when it ends without Redis: what was not told by then is the leases' to say. */
+  readonly abandoned: AbortSignal;
 }
 
 /** Thrown out of a step when the job is to be looked at later. It is no attempt. */
@@ -226,6 +231,7 @@ async function findWorkspace(cwd: string, roots: readonly string[] | undefined):
   const path = await realpath(cwd).catch((error: unknown) => {
     throw refuse(messageOf(error), "it must be there on the worker's machine");
   });
+  if (!(await stat(path)).isDirectory()) throw refuse(`${path} is no directory`, "name a directory");
   if (roots === undefined) return path;
   const real = await Promise.all(roots.map((root) => realpath(root).catch(() => root)));
   if (real.some((root) => path === root || path.startsWith(root.endsWith(sep) ? root : `${root}${sep}`)))
@@ -335,6 +341,7 @@ async function runAgent(held: HeldJob, fence: Fence, context: JobContext): Promi
   const signal = AbortSignal.any([lease.signal, stopping]);
   const where = { attempt: job.attemptsStarted, worker: WORKER };
   const errors = watchProviderErrors();
+  const runOptions = optionsOf(data.provider, settings.run ?? {});
   try {
     const hooks = await compileAgentHooks(withGuards(declaration, settings.guards, fence, workspace), {
       provider: data.provider,
@@ -352,16 +359,16 @@ async function runAgent(held: HeldJob, fence: Fence, context: JobContext): Promi
     const prompt = await (settings.preparePrompt ?? fillPrompt)(data, { jobId, name: job.name, children });
     signal.throwIfAborted();
     const run = await supervisor.run({
-      ...settings.run,
+      ...runOptions,
       ...(data.model === undefined ? {} : { model: data.model }),
       ...(data.budget?.costUsd === undefined
         ? {}
         : {
-            extraArgs: [...(settings.run?.extraArgs ?? []), costArgument(data.budget.costUsd)],
+            extraArgs: [...(runOptions.extraArgs ?? []), costArgument(data.budget.costUsd)],
           }),
       ...(data.budget?.turns === undefined ? {} : { maxTurns: data.budget.turns }),
       deadlines: {
-        ...settings.run?.deadlines,
+        ...runOptions.deadlines,
         ...(data.budget?.wallMs === undefined ? {} : { wallMs: data.budget.wallMs }),
       },
       hooks,
@@ -402,7 +409,9 @@ async function judge(
   if (reason instanceof JobCancelled)
     return { error: new JobFailed({ ...outcome, reason: reason.message }, true) };
   if (reason instanceof LeaseLost) return { error: reason };
-  if (stopping.aborted && outcome.outcome === "interrupted")
+  // Also when something else of this process stops all of its runs: the end of a process is never a job's.
+  const isStopped = stopping.aborted || outcome.reason.startsWith("supervisor_stopping");
+  if (isStopped && outcome.outcome === "interrupted")
     return { error: new HandedBack("the worker was closed while the agent worked") };
   const ending = classifyEnding({ ...outcome, providerError, resetAt });
   if (ending.class !== "transient") return { error: new JobFailed(outcome, true) };
@@ -437,6 +446,12 @@ function refusalOf(
   return { outcome, error: new JobFailed(outcome, isLast) };
 }
 
+/** One worker has jobs of both: what is the other's alone says nothing about this one. */
+function optionsOf(provider: Provider, run: NonNullable<WorkerSettings["run"]>): typeof run {
+  const others: readonly string[] = provider === "claude" ? CODEX_ALONE : CLAUDE_ALONE;
+  return Object.fromEntries(Object.entries(run).filter(([name]) => !others.includes(name)));
+}
+
 /** Never in the form `1e-7`. */
 function costArgument(costUsd: number): string {
   return `--max-budget-usd=${Math.max(1e-6, costUsd).toFixed(6)}`;
@@ -466,13 +481,16 @@ async function settle({ job, jobId }: HeldJob, outcome: JobOutcome, context: Job
 const PERSIST_MS = 200;
 
 /** Until Redis takes it, or the worker is closed for good. */
-async function persist(write: () => Promise<void>, { settings, client }: JobContext): Promise<void> {
+async function persist(
+  write: () => Promise<void>,
+  { settings, client, abandoned }: JobContext,
+): Promise<void> {
   for (;;) {
     try {
       return await write();
     } catch (error) {
       settings.onProblem({ kind: "redis", message: messageOf(error) });
-      if (client.status === "end") return;
+      if (abandoned.aborted || client.status === "end") return;
       await delay(PERSIST_MS);
     }
   }

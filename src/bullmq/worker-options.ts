@@ -8,6 +8,7 @@ import type { HookDeclaration } from "../declaration/types.ts";
 import { AgentHooksRefused, refuseIfAny } from "../errors.ts";
 import type { Provider } from "../profile/events.ts";
 import type { SpawnOptions } from "../spawn/options.ts";
+import { checkPlace } from "./check-place.ts";
 import { type QueueConnection, resolveConnection } from "./connection.ts";
 import type { RedisOptions } from "./load-bullmq.ts";
 import type { PreparePrompt } from "./prepare-prompt.ts";
@@ -20,7 +21,7 @@ export interface AgentWorkerOptions {
   readonly name: string;
   /** Which declarations it runs. There is no default. */
   readonly allow: AllowedDeclarations;
-  /** Folders below which jobs may name a `cwd`, absolute. @default every directory */
+  /** Folders below which jobs may name a `cwd`, absolute, and there. @default every directory */
   readonly roots?: readonly string[];
   /** Agents at a time. @default os.availableParallelism() */
   readonly concurrency?: number;
@@ -45,10 +46,10 @@ export interface AgentWorkerOptions {
   readonly workspaces?: "shared" | "local";
   /** Guards of this worker's own, beside those of each declaration. */
   readonly guards?: HookDeclaration;
-  /** Where each agent's binary is. @default found on PATH */
+  /** Where each agent's binary is: absolute, and an executable file. @default found on PATH */
   readonly binaries?: Partial<Readonly<Record<Provider, string>>>;
   readonly compile?: Pick<CompileOptions, "prove" | "transport" | "proofDir" | "path" | "selftest">;
-  /** What every run has: what loosens one is said here, and in no job. */
+  /** What every run has: what loosens one is said here, and in no job. Options of one provider alone are left out for jobs of the other. */
   readonly run?: Partial<
     Omit<SpawnOptions, "hooks" | "prompt" | "cwd" | "workspace" | "shutdown" | "signal" | "baseEnv">
   >;
@@ -140,6 +141,7 @@ export function resolveWorkerOptions(options: AgentWorkerOptions): WorkerSetting
   );
   checkName(options.name);
   checkAllowed(options.allow);
+  checkPlace(options);
   const given = Object.entries(options).filter(([, value]) => value !== undefined);
   return {
     concurrency: availableParallelism(),

@@ -5,6 +5,7 @@ import { resolve } from "node:path";
 import { type Command, InvalidArgumentError, Option } from "commander";
 import type { AgentWorkerOptions, AllowedDeclarations } from "../bullmq/index.ts";
 import { AgentHooksRefused, loadDeclaration, stopAllRuns, toOneLine } from "../index.ts";
+import { messageOf } from "../message-of.ts";
 import { ENDING_SIGNALS } from "./compile-file.ts";
 
 interface WorkerFlags {
@@ -60,8 +61,8 @@ export function addWorkerCommand(program: Command): void {
     .option("--guards <file>", "hooks of this worker's own, beside those of each job")
     .option("--claude <path>", "the claude binary (default: found on PATH)")
     .option("--codex <path>", "the codex binary (default: found on PATH)")
-    .option("--permission-mode <mode>", "claude: permission mode of every job")
-    .option("--sandbox <mode>", "codex: sandbox of every job")
+    .option("--permission-mode <mode>", "claude: permission mode of its jobs")
+    .option("--sandbox <mode>", "codex: sandbox of its jobs")
     .option("--allowed-tools <name...>", "claude: tools that run without asking")
     .addOption(
       new Option("--prove <how>", "as for bridle run").choices(["auto", "require", "off"]).default("auto"),
@@ -93,7 +94,9 @@ Examples:
       say({ type: "ready", queue: flags.queue });
       await untilTold((signal, isAgain) => {
         say({ type: "stopping", signal });
-        if (isAgain) void stopAllRuns({ reason: signal, budgetMs: 0 });
+        if (!isAgain) return;
+        void worker.close({ graceMs: 0 });
+        void stopAllRuns({ reason: signal, budgetMs: 0 });
       });
       await worker.close();
       say({ type: "stopped" });
@@ -129,10 +132,18 @@ async function readAllowed(
       "--allow DIGEST…, --allow-hooks FILE…, --allow-key-file FILE, or --allow-any",
     );
   if (allowAny === true) return "any";
-  if (allowKeyFile !== undefined) return { key: (await readFile(resolve(allowKeyFile), "utf8")).trim() };
+  if (allowKeyFile !== undefined) return { key: await readKey(allowKeyFile) };
   const digests = [...(allow ?? [])];
   for (const file of allowHooks ?? []) digests.push(await digestOf(file));
   return { digests };
+}
+
+async function readKey(file: string): Promise<string> {
+  try {
+    return (await readFile(resolve(file), "utf8")).trim();
+  } catch (error) {
+    throw refuse("--allow-key-file", `${JSON.stringify(file)} cannot be read: ${messageOf(error)}`, "");
+  }
 }
 
 async function toWorkerOptions(flags: WorkerFlags): Promise<Partial<AgentWorkerOptions>> {
@@ -147,7 +158,11 @@ async function toWorkerOptions(flags: WorkerFlags): Promise<Partial<AgentWorkerO
     graceMs: grace === undefined ? undefined : grace * 1_000,
     workspaces,
     guards: guards === undefined ? undefined : (await loadDeclaration(resolve(guards))).declaration,
-    binaries: defined({ claude, codex }),
+    // Of this command's own directory, never of a job's.
+    binaries: defined({
+      claude: claude === undefined ? undefined : resolve(claude),
+      codex: codex === undefined ? undefined : resolve(codex),
+    }),
     compile: { prove },
     run: defined({ permissionMode, sandbox, allowedTools }),
   });

@@ -1,6 +1,6 @@
 // Jobs from the queue to their outcome: order, limits, cancel, schedules, flows, refusals. Each with a worker in a process of its own.
 
-import { readFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
@@ -43,6 +43,16 @@ afterEach(async () => {
 
 const start = (options: Partial<Parameters<typeof startWorker>[1]> = {}, agent = "quick") =>
   startWorker(scene, { connection: redis.url, name, ...options }, { agent });
+/** As BullMQ keeps them. */
+const delayedIds = async () => {
+  const { Queue } = await import("bullmq");
+  const raw = new Queue(name, { connection: { path: redis.url.replace("unix://", "") } });
+  try {
+    return (await raw.getDelayed()).map(({ id }) => id ?? "");
+  } finally {
+    await raw.close();
+  }
+};
 const wait = (jobId: string) => queue.wait(jobId, { timeoutMs: 60_000, pollMs: 50 });
 
 test("a job runs under its declaration, and its outcome says what the agent said", async () => {
@@ -133,7 +143,85 @@ describe("cancel", () => {
   });
 });
 
+describe("cancel of what waits for something else", () => {
+  test("a parent is removed with its waiting children, and those that run are asked to stop", async () => {
+    await start({ concurrency: 1 }, "hanging");
+    const declaration = await queue.publish(scene.declaration);
+    const [one = "", two = ""] = scene.workspaces;
+    const root = await queue.addFlow({
+      name: "root",
+      job: scene.job({ declaration }),
+      children: [
+        {
+          name: "running",
+          job: scene.job({ declaration, cwd: one }),
+          options: { jobId: "running", priority: 9 },
+        },
+        {
+          name: "middle",
+          job: scene.job({ declaration, cwd: two }),
+          options: { jobId: "middle" },
+          children: [{ name: "leaf", job: scene.job({ declaration, cwd: two }), options: { jobId: "leaf" } }],
+        },
+      ],
+    });
+    await waitUntil(
+      async () => (await queue.report("running")).progress?.phase === "running",
+      "a running agent",
+    );
+    expect(await queue.cancel(root, "not\nneeded")).toBe("removed");
+    for (const jobId of [root, "middle", "leaf"]) expect((await queue.report(jobId)).state).toBe("unknown");
+    const { state, failedReason } = await wait("running");
+    expect([state, failedReason]).toEqual(["failed", "interrupted: cancelled: not\\nneeded"]);
+    expect(scene.exits()).toHaveLength(1);
+  });
+
+  test("the next run of a schedule is refused, naming what ends it", async () => {
+    const declaration = await queue.publish(scene.declaration);
+    await queue.schedule("nightly", { cron: "0 3 * * *" }, scene.job({ declaration }));
+    const [jobId = ""] = await delayedIds();
+    await expect(queue.cancel(jobId)).rejects.toMatchObject({
+      issues: [{ code: "option_invalid", path: "jobId", hint: 'call unschedule("nightly")' }],
+    });
+    expect((await queue.report(jobId)).state).toBe("delayed");
+    expect(await queue.unschedule("nightly")).toBe(true);
+  });
+});
+
+test("what is an option of one provider alone is left out for a job of the other", async () => {
+  const run = {
+    startGate: "off",
+    containment: "sweep",
+    sandbox: "read-only",
+    permissionMode: "plan",
+  } as const;
+  await start({ run });
+  const declaration = await queue.publish(scene.declaration);
+  const { state, failedReason } = await wait(await queue.add(scene.job({ declaration })));
+  expect([state, failedReason]).toEqual(["completed", undefined]);
+  const [workspace = ""] = scene.workspaces;
+  expect(readFileSync(join(workspace, "agent.args"), "utf8")).toContain("--permission-mode=plan");
+});
+
 describe("accounts", () => {
+  test.each([
+    [{ starts: 1 }, "limit.perMs"],
+    [{}, "limit.starts"],
+    [{ starts: 1, perMs: 1.5 }, "limit.perMs"],
+    [{ starts: 1, perMs: 1, per: 1 }, "limit.per"],
+    [null, "limit"],
+  ])("a limit of %j is refused", async (limit, path) => {
+    await expect(queue.limitAccount("team", limit as never)).rejects.toMatchObject({
+      issues: [{ code: "option_invalid", path, message: expect.stringContaining("got ") }],
+    });
+  });
+
+  test.each(["tomorrow", new Date(Number.NaN), 5])("a pause until %s is refused", async (until) => {
+    await expect(queue.pauseAccount("team", until as never)).rejects.toMatchObject({
+      issues: [{ code: "option_invalid", path: "until", message: expect.stringContaining("got ") }],
+    });
+  });
+
   test("starts no more jobs of an account than its limit says, and others meanwhile", async () => {
     const declaration = await queue.publish(scene.declaration);
     const account = `team-${name}`;
@@ -303,6 +391,15 @@ describe("a worker refuses, and starts nothing,", () => {
       /^job_invalid/,
     );
     expect((await wait(await queue.add(scene.job({ declaration, cwd: one })))).state).toBe("completed");
+  });
+
+  test("a file as its directory", async () => {
+    await start();
+    const declaration = await queue.publish(scene.declaration);
+    const file = join(scene.place.home, "file");
+    writeFileSync(file, "");
+    const { failedReason } = await wait(await queue.add(scene.job({ declaration, cwd: file })));
+    expect(failedReason).toContain("file is no directory");
   });
 
   test("data that somebody put into the queue by hand, naming the field", async () => {

@@ -97,6 +97,10 @@ describe("systemd", () => {
     expect([status, stderr]).toEqual([0, ""]);
   });
 
+  test("a worker that refuses to start is not started again", () => {
+    expect(readFileSync(UNIT, "utf8")).toMatch(/^RestartPreventExitStatus=64 78$/m);
+  });
+
   test("the unit starts the worker with options that it has", () => {
     const line = /^ExecStart=(.*)$/m.exec(readFileSync(UNIT, "utf8"))?.[1] ?? "";
     expect(line).toContain("bridle worker ");
@@ -159,7 +163,8 @@ describe("kubernetes", () => {
       set as never as { spec: { template: { spec: { containers: { command: string[] }[] } } } }
     ).spec.template.spec;
     expect(() => parseWorkerLine(containers[0]?.command[2] ?? "")).not.toThrow();
-    expect(text).toContain("bridle recover --assume-dead");
+    // A failure of it must be seen.
+    expect(text).toMatch(/bridle recover --assume-dead &&\n\s+exec bridle worker /);
     const hooks =
       manifests.find(({ manifest }) => manifest.kind === "ConfigMap")?.manifest.data?.["hooks.yaml"] ?? "";
     const declared = parseAllDocuments(hooks)[0]?.toJS() as { hooks_external: unknown };

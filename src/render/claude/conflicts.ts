@@ -108,7 +108,18 @@ const ENV_ALLOWED = [
 ];
 const ENV_FORBIDDEN = new RegExp(`${CODE_BEFORE_HOOKS.source}|^CLAUDE_|^CLAUDECODE$|^AI_AGENT$`);
 
-const PERMISSION_MODES = ["acceptEdits", "auto", "bypassPermissions", "default", "dontAsk", "manual", "plan"];
+/** Options of a run that claude does not have. */
+export const CODEX_ALONE = ["sandbox"] as const;
+
+export const PERMISSION_MODES: readonly string[] = [
+  "acceptEdits",
+  "auto",
+  "bypassPermissions",
+  "default",
+  "dontAsk",
+  "manual",
+  "plan",
+];
 
 export function checkOptions(options: RunOptions, extraEnv: Readonly<Record<string, string>>): Issue[] {
   const { permissionMode, sandbox, providerConfig = {}, resume, maxTurns } = options;

@@ -94,7 +94,16 @@ const RESERVED_CONFIG = [
   "tools",
 ];
 
-const SANDBOXES = ["read-only", "workspace-write", "danger-full-access"];
+/** Options of a run that codex does not have. */
+export const CLAUDE_ALONE = [
+  "permissionMode",
+  "tools",
+  "allowedTools",
+  "disallowedTools",
+  "maxTurns",
+] as const;
+
+export const SANDBOXES: readonly string[] = ["read-only", "workspace-write", "danger-full-access"];
 
 export function checkOptions(options: RunOptions, extraEnv: Readonly<Record<string, string>>): Issue[] {
   const { sandbox, providerConfig = {}, resume } = options;
@@ -109,7 +118,7 @@ export function checkOptions(options: RunOptions, extraEnv: Readonly<Record<stri
     invalid("sandbox", `unknown sandbox ${JSON.stringify(sandbox)}`, `known: ${SANDBOXES.join(", ")}`);
   if (resume !== undefined && !/^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(resume))
     invalid("resume", `${JSON.stringify(resume)} is not a session id`, "a UUID");
-  for (const name of ["permissionMode", "tools", "allowedTools", "disallowedTools", "maxTurns"] as const) {
+  for (const name of CLAUDE_ALONE) {
     if (options[name] !== undefined) invalid(name, "is an option of claude", "codex has sandbox");
   }
   for (const [key, value] of Object.entries(providerConfig)) {
