@@ -170,8 +170,8 @@ describe("refuses to start", () => {
     ["a claude that is not there", ["--allow-any", "--claude", "/nope"], '"/nope" cannot be used'],
     [
       "a codex that cannot be executed",
-      ["--allow-any", "--codex", "/etc/hosts"],
-      '"/etc/hosts" cannot be used',
+      ["--allow-any", "--codex", "/etc/passwd"],
+      '"/etc/passwd" cannot be used',
     ],
     ["a root that is not there", ["--allow-any", "--root", "/nope"], '"/nope" cannot be used'],
     ["a root that is a file", ["--allow-any", "--root", "/etc/hosts"], '"/etc/hosts" is no directory'],
