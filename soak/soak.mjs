@@ -178,7 +178,8 @@ async function soakIn(folder, { compileAgentHooks, createSupervisor }, { agents,
       memory: { before: first, third, end, after: memoryInUse(), peakRss: peaks.rss },
       processes,
       watchdogs: watchdogs().length,
-      runDirectories: namesIn(state, "run"),
+      // Those made ahead go with the program (docs/SUPERVISOR.md).
+      runDirectories: namesIn(state, "run").filter((name) => !name.startsWith(".spare-")),
       temporaryFiles: namesIn(folder, "tmp"),
       openJournals: [
         ...namesIn(state, "journal").filter((name) => name.endsWith(".jsonl")),

@@ -116,8 +116,8 @@ function isChild(name: string, of: string): boolean {
   return name !== "" && (dirname(name) === "." ? "" : dirname(name)) === of;
 }
 
-/** At the end of this program, whose runs are over. */
-function removeSpares(): void {
+/** At the end of this program, whose runs are over; a signal that ends it calls no listener of its exit. */
+export function removeSpares(): void {
   for (const { spares } of places.values())
     for (const { path } of spares.splice(0)) {
       try {

@@ -137,6 +137,8 @@ async function stopBecause(because: Ending, runs: readonly LiveRun[]): Promise<v
   startStopping(because);
   const budgetMs = Math.max(0, ...runs.map(({ shutdownMs }) => shutdownMs));
   await stopRuns(runs, { because, budgetMs, hurry: stop.signal });
+  const { removeSpares } = await import("../broker/spare-directories.ts");
+  removeSpares();
   // Whoever waits for a result sees it before the process ends.
   await new Promise((resolve) => setImmediate(resolve));
 }

@@ -2,9 +2,9 @@ import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
 import { chmod, lstat, mkdir, readdir, rm, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { fileURLToPath, pathToFileURL } from "node:url";
+import { pathToFileURL } from "node:url";
 import { promisify } from "node:util";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, inject, test } from "vitest";
 import { createRunDirectory } from "../../src/broker/run-directory.ts";
 import { verifyRunDirectory } from "../../src/broker/run-directory-identity.ts";
 import { removeAbandonedSpares } from "../../src/broker/spare-directories.ts";
@@ -121,5 +121,5 @@ describe("run directories that are made ahead", () => {
 });
 
 function moduleUrl(path: string): string {
-  return pathToFileURL(join(fileURLToPath(new URL("../../dist/", import.meta.url)), path)).href;
+  return pathToFileURL(join(inject("dist"), path)).href;
 }
