@@ -27,11 +27,9 @@ import {
 } from "./compile-file.ts";
 import { EXIT_CODES } from "./exit-codes.ts";
 import { checkOut } from "./fanout/check-out.ts";
-import { drawView } from "./fanout/draw.ts";
 import { type FailOn, isFailed, parseFailOn } from "./fanout/fail-on.ts";
-import { describeProgress, summarize } from "./fanout/lines.ts";
-import { createLiveView } from "./fanout/live-view.ts";
-import { createProgress } from "./fanout/progress.ts";
+import { summarize } from "./fanout/lines.ts";
+import { createShown, showJson } from "./fanout/shown.ts";
 import { formatTable } from "./format-table.ts";
 
 interface FanOutFlags extends CompileFlags {
@@ -318,53 +316,6 @@ function stopOnSignals(fan: FanOut): { end(): void } {
   };
 }
 
-interface Shown {
-  note(progress: FanOutProgress): void;
-  end(): void;
-}
-
-const REDRAW_MS = 200;
-
-function createShown(isJson: boolean): Shown {
-  const { stdout } = process;
-  if (isJson)
-    return {
-      note: (progress) => (progress.type === "event" ? undefined : showJson(progress)),
-      end: () => {},
-    };
-  if (stdout.isTTY !== true)
-    return {
-      note(progress) {
-        const line = describeProgress(progress);
-        if (line !== undefined) stdout.write(`${line}\n`);
-      },
-      end: () => {},
-    };
-  const view = createLiveView(stdout);
-  const progress = createProgress();
-  const isColoured = (process.env.NO_COLOR ?? "") === "" && process.env.TERM !== "dumb";
-  const draw = () =>
-    view.show(
-      drawView(progress, { columns: stdout.columns ?? 80, rows: stdout.rows ?? 24, isColoured }, Date.now()),
-    );
-  const timer = setInterval(draw, REDRAW_MS);
-  stdout.on("resize", draw);
-  return {
-    note(said) {
-      progress.note(said, Date.now());
-      // What the picture shows anyway is no line above it.
-      if (said.type === "attempt_started" || said.type === "event") return;
-      const line = describeProgress(said);
-      if (line !== undefined) view.print([line.slice(0, Math.max(20, (stdout.columns ?? 80) - 1))]);
-    },
-    end() {
-      clearInterval(timer);
-      stdout.off("resize", draw);
-      view.clear();
-    },
-  };
-}
-
 function showSummary(
   endings: readonly TaskEnding[],
   { id, directory, tasks }: { id: string; directory: string; tasks: number },
@@ -395,10 +346,6 @@ function countOutcomes(endings: readonly TaskEnding[]): Record<string, number> {
   const counts: Record<string, number> = {};
   for (const { outcome } of endings) counts[outcome] = (counts[outcome] ?? 0) + 1;
   return counts;
-}
-
-function showJson(value: object): void {
-  process.stdout.write(`${JSON.stringify(value)}\n`);
 }
 
 function withoutUndefined(value: object): object {
