@@ -15,6 +15,9 @@ import { toPublic } from "./state-rows.ts";
 import { takeOver } from "./take-over.ts";
 import { createTaskWorktrees, type Taken } from "./task-worktrees.ts";
 
+/** Why runs are stopped when the iteration is left. */
+export const NOT_READ = "the fan-out is not read any more";
+
 export interface Engine {
   /** To be called once. */
   run(): AsyncGenerator<TaskEnding, void, undefined>;
@@ -221,7 +224,7 @@ export function createEngine(
       try {
         yield* endings;
       } finally {
-        await stop("the fan-out is not read any more");
+        await stop(NOT_READ);
         await driven;
         signal?.removeEventListener("abort", onAbort);
         await writeOutcomes(state).catch(fail);

@@ -1,7 +1,7 @@
 // fanOut: many tasks, each an agent's run. Nothing begins before it is iterated.
 
 import { importZod } from "../packages.ts";
-import { createEngine, type Engine } from "./engine.ts";
+import { createEngine, type Engine, NOT_READ } from "./engine.ts";
 import { openFanOut } from "./open-fan-out.ts";
 import { type FanOutOptions, resolveFanOutOptions, type TaskEnding } from "./options.ts";
 import { readTasks } from "./read-tasks.ts";
@@ -39,8 +39,6 @@ export function fanOut(
 export function fanOutFile(path: string, options: FanOutOptions = {}): FanOut {
   return createFanOut(() => readTasks(path), { source: path, ...options });
 }
-
-const NOT_READ = "the fan-out is not read any more";
 
 async function placeTasks(tasks: Iterable<FanOutTask> | AsyncIterable<FanOutTask>): Promise<PlacedTask[]> {
   const placed: PlacedTask[] = [];
