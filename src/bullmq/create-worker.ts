@@ -8,11 +8,13 @@ import { stateDirectory } from "../receipts/writer.ts";
 import { backoffMs } from "../retry/backoff.ts";
 import { createSupervisor } from "../supervisor/create-supervisor.ts";
 import { closeClients, endsWithin, failCommands, listClients } from "./give-up.ts";
+import type { JobContext } from "./held-job.ts";
+import { TransientFailure } from "./job-ends.ts";
 import { createLeaseKeeper } from "./lease-keeper.ts";
 import { type Job, loadBullMq } from "./load-bullmq.ts";
 import { redisCommands } from "./redis-commands.ts";
 import { cancelKey } from "./redis-keys.ts";
-import { type JobContext, runJob, TransientFailure } from "./run-job.ts";
+import { runJob } from "./run-job.ts";
 import { type AgentWorkerOptions, resolveWorkerOptions } from "./worker-options.ts";
 
 export interface AgentWorker extends AsyncDisposable {

@@ -3,83 +3,26 @@
 
 import { randomUUID } from "node:crypto";
 import { realpath, stat } from "node:fs/promises";
-import { hostname } from "node:os";
 import { sep } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { compileAgentHooks } from "../compiler/compile.ts";
-import type { RenderedHooks } from "../compiler/token.ts";
-import type { HookDeclaration } from "../declaration/types.ts";
-import { AgentHooksRefused, type Issue, type RefusalCode } from "../errors.ts";
+import { AgentHooksRefused } from "../errors.ts";
 import type { Fence } from "../hooks/fence-file.ts";
-import { fencedWorkspace } from "../hooks/fenced-workspace.ts";
 import { ownIdentity } from "../journal/process-identity.ts";
 import { messageOf } from "../message-of.ts";
-import type { Provider } from "../profile/events.ts";
 import { stateDirectory } from "../receipts/writer.ts";
-import { CODEX_ALONE } from "../render/claude/conflicts.ts";
-import { CLAUDE_ALONE } from "../render/codex/conflicts.ts";
-import { classifyEnding } from "../retry/classify-ending.ts";
-import { watchProviderErrors } from "../retry/watch-provider-errors.ts";
-import type { RunResult } from "../spawn/result.ts";
-import type { Supervisor } from "../supervisor/create-supervisor.ts";
 import { FenceLost, FenceRefused, raiseFence } from "./fence.ts";
+import { type HeldJob, type JobContext, WORKER } from "./held-job.ts";
 import { type AgentJob, parseAgentJob } from "./job-data.ts";
-import { JobCancelled, type Lease, type LeaseKeeper, LeaseLost } from "./lease-keeper.ts";
-import type { BullMq, Job, Queue } from "./load-bullmq.ts";
-import { type JobOutcome, toOutcome, type WaitingPhase } from "./outcome.ts";
-import { fillPrompt, readChildren } from "./prepare-prompt.ts";
-import { type QueueClient, type RedisCommands, storeSettled } from "./redis-commands.ts";
-import { accountKeys, cancelKey, settledKey, type WorkspaceKeys, workspaceKeys } from "./redis-keys.ts";
+import { HandedBack, JobFailed, Later, TransientFailure } from "./job-ends.ts";
+import { JobCancelled, LeaseLost } from "./lease-keeper.ts";
+import type { Job } from "./load-bullmq.ts";
+import type { JobOutcome } from "./outcome.ts";
+import { type QueueClient, storeSettled } from "./redis-commands.ts";
+import { accountKeys, cancelKey, settledKey, workspaceKeys } from "./redis-keys.ts";
 import { createProgressReporter, type ProgressReporter } from "./report-progress.ts";
+import { runAgent } from "./run-agent.ts";
 import { fetchDeclaration } from "./ship-declaration.ts";
 import { proveGone, type WorkspaceHolder } from "./take-over.ts";
-import type { WorkerSettings } from "./worker-options.ts";
-
-export interface JobContext {
-  readonly bull: BullMq;
-  readonly queue: Queue;
-  readonly settings: WorkerSettings;
-  readonly client: QueueClient;
-  readonly commands: RedisCommands;
-  readonly keeper: LeaseKeeper;
-  readonly supervisor: Supervisor;
-  /** Of this process. */
-  readonly liveAttempts: Set<string>;
-  /** Compiled for jobs of this worker, the newest last: their agent_exit hooks may be owed. */
-  readonly tokens: RenderedHooks[];
-  /** Aborted when the worker hands its jobs back. */
-  readonly stopping: AbortSignal;
-  /** Aborted when it ends without Redis: what was not told by then is the leases' to say. */
-  readonly abandoned: AbortSignal;
-}
-
-/** Thrown out of a step when the job is to be looked at later. It is no attempt. */
-class Later extends Error {
-  override readonly name = "Later";
-  readonly waitMs: number;
-  readonly phase: WaitingPhase;
-
-  constructor(phase: WaitingPhase, reason: string, waitMs: number) {
-    super(reason);
-    this.phase = phase;
-    this.waitMs = waitMs;
-  }
-}
-
-/** Thrown by the step that ends a transient failure: BullMQ's backoff reads it. */
-export class TransientFailure extends Error {
-  override readonly name = "TransientFailure";
-  /** Milliseconds since the epoch. */
-  readonly retryAt: number | undefined;
-
-  constructor(message: string, retryAt: number | undefined) {
-    super(message);
-    this.retryAt = retryAt;
-  }
-}
-
-const TOKENS_KEPT = 64;
-const WORKER = `${hostname()} ${process.pid}`;
 
 /** What BullMQ calls for each job. Resolves with the outcome of a success; every other end throws what BullMQ is to make of it. */
 export async function runJob(job: Job, token: string, context: JobContext): Promise<JobOutcome> {
@@ -145,26 +88,6 @@ function lostHere({ data }: Job): boolean {
   return (data as Partial<AgentJob>).onLost === "fail";
 }
 
-/** The attempt ended otherwise than well. */
-class JobFailed extends Error {
-  override readonly name = "JobFailed";
-  readonly outcome: JobOutcome;
-  readonly isFinal: boolean;
-  readonly retryAt: number | undefined;
-
-  constructor(outcome: JobOutcome, isFinal: boolean, retryAt?: number) {
-    super(`${outcome.outcome}: ${outcome.reason}`);
-    this.outcome = outcome;
-    this.isFinal = isFinal;
-    this.retryAt = retryAt;
-  }
-}
-
-/** The worker is being closed: the job is another's again. */
-class HandedBack extends Error {
-  override readonly name = "HandedBack";
-}
-
 function refusedOutcome(job: Job, error: Error): JobOutcome {
   const { provider } = (job.data ?? {}) as Partial<AgentJob>;
   return {
@@ -211,18 +134,6 @@ async function runHeld(
     liveAttempts.delete(attempt);
     lease.drop();
   }
-}
-
-interface HeldJob {
-  readonly job: Job;
-  readonly jobId: string;
-  readonly data: AgentJob;
-  readonly workspace: string;
-  readonly declaration: HookDeclaration;
-  readonly attempt: string;
-  readonly lease: Lease;
-  readonly keys: WorkspaceKeys;
-  readonly progress: ProgressReporter;
 }
 
 async function findWorkspace(cwd: string, roots: readonly string[] | undefined): Promise<string> {
@@ -327,150 +238,6 @@ async function passAccount(
     );
 }
 
-interface Ended {
-  /** Not there when the run was refused. */
-  readonly result?: RunResult;
-  readonly outcome?: JobOutcome;
-  /** What the job ends with; not there after a success. */
-  readonly error?: Error;
-}
-
-async function runAgent(held: HeldJob, fence: Fence, context: JobContext): Promise<Ended> {
-  const { data, workspace, declaration, lease, progress, job, jobId } = held;
-  const { settings, supervisor, tokens, stopping, queue } = context;
-  const signal = AbortSignal.any([lease.signal, stopping]);
-  const where = { attempt: job.attemptsStarted, worker: WORKER };
-  const errors = watchProviderErrors();
-  const runOptions = optionsOf(data.provider, settings.run ?? {});
-  try {
-    const hooks = await compileAgentHooks(withGuards(declaration, settings.guards, fence, workspace), {
-      provider: data.provider,
-      cwd: workspace,
-      source: `declaration ${data.declaration.slice(0, 16)}`,
-      ...settings.compile,
-      ...(settings.binaries?.[data.provider] === undefined
-        ? {}
-        : { binary: settings.binaries[data.provider] }),
-      signal,
-    });
-    tokens.push(hooks);
-    tokens.splice(0, tokens.length - TOKENS_KEPT);
-    const children = await readChildren(job, (id) => queue.getJob(id));
-    const prompt = await (settings.preparePrompt ?? fillPrompt)(data, { jobId, name: job.name, children });
-    signal.throwIfAborted();
-    const run = await supervisor.run({
-      ...runOptions,
-      ...(data.model === undefined ? {} : { model: data.model }),
-      ...(data.budget?.costUsd === undefined
-        ? {}
-        : {
-            extraArgs: [...(runOptions.extraArgs ?? []), costArgument(data.budget.costUsd)],
-          }),
-      ...(data.budget?.turns === undefined ? {} : { maxTurns: data.budget.turns }),
-      deadlines: {
-        ...runOptions.deadlines,
-        ...(data.budget?.wallMs === undefined ? {} : { wallMs: data.budget.wallMs }),
-      },
-      hooks,
-      prompt,
-      cwd: workspace,
-      workspace: "exclusive",
-      shutdown: "off",
-      baseEnv: settings.env,
-      signal,
-    });
-    progress.change({ phase: "running", runId: run.id });
-    for await (const event of run) {
-      errors.note(event);
-      progress.note(event);
-    }
-    const result = await run.result;
-    await lease.settle();
-    const outcome = toOutcome(result, where);
-    return { result, outcome, ...(await judge(held, outcome, errors, context)) };
-  } catch (error) {
-    await lease.settle();
-    if (lease.signal.aborted) return { error: asError(lease.signal.reason) };
-    if (stopping.aborted) return { error: new HandedBack("the worker was closed before the agent started") };
-    if (!(error instanceof AgentHooksRefused)) throw error;
-    return refusalOf(error, held, where, context);
-  }
-}
-
-/** What the job ends with. `unenforced` and the like are final, whatever else is true of them. */
-async function judge(
-  { lease, data, job }: HeldJob,
-  outcome: JobOutcome,
-  { providerError, resetAt }: ReturnType<typeof watchProviderErrors>,
-  { stopping, commands }: JobContext,
-): Promise<{ error?: Error }> {
-  if (outcome.outcome === "success") return {};
-  const reason: unknown = lease.signal.reason;
-  if (reason instanceof JobCancelled)
-    return { error: new JobFailed({ ...outcome, reason: reason.message }, true) };
-  if (reason instanceof LeaseLost) return { error: reason };
-  // Also when something else of this process stops all of its runs: the end of a process is never a job's.
-  const isStopped = stopping.aborted || outcome.reason.startsWith("supervisor_stopping");
-  if (isStopped && outcome.outcome === "interrupted")
-    return { error: new HandedBack("the worker was closed while the agent worked") };
-  const ending = classifyEnding({ ...outcome, providerError, resetAt });
-  if (ending.class !== "transient") return { error: new JobFailed(outcome, true) };
-  if (data.account !== undefined && ending.retryAt !== undefined)
-    await commands.pause(accountKeys(data.account), ending.retryAt, Date.now());
-  const isLast = job.attemptsMade + 1 >= (job.opts.attempts ?? 1);
-  return { error: new JobFailed(outcome, isLast, ending.retryAt) };
-}
-
-/** A start that was refused. One for want of room is no attempt. */
-function refusalOf(
-  { issues, runId }: AgentHooksRefused,
-  { data, job }: HeldJob,
-  where: Pick<JobOutcome, "attempt" | "worker">,
-  { settings }: JobContext,
-): Ended {
-  const codes = [...new Set(issues.map(({ code }) => code))];
-  const reason = issues.map(({ code, path, message }: Issue) => `${code} ${path}: ${message}`).join("; ");
-  const ending = classifyEnding({ outcome: "refused", reason, refusalCodes: codes as RefusalCode[] });
-  if (ending.class === "interrupted") return { error: new HandedBack(reason) };
-  const outcome: JobOutcome = {
-    outcome: "refused",
-    reason,
-    provider: data.provider,
-    ...where,
-    ...(runId === undefined ? {} : { runId }),
-  };
-  if (ending.class !== "transient") return { outcome, error: new JobFailed(outcome, true) };
-  const phase = codes.includes("workspace_busy") ? "waiting_for_workspace" : "waiting_for_machine";
-  if (runId === undefined) return { error: new Later(phase, reason, settings.busyDelayMs) };
-  const isLast = job.attemptsMade + 1 >= (job.opts.attempts ?? 1);
-  return { outcome, error: new JobFailed(outcome, isLast) };
-}
-
-/** One worker has jobs of both: what is the other's alone says nothing about this one. */
-function optionsOf(provider: Provider, run: NonNullable<WorkerSettings["run"]>): typeof run {
-  const others: readonly string[] = provider === "claude" ? CODEX_ALONE : CLAUDE_ALONE;
-  return Object.fromEntries(Object.entries(run).filter(([name]) => !others.includes(name)));
-}
-
-/** Never in the form `1e-7`. */
-function costArgument(costUsd: number): string {
-  return `--max-budget-usd=${Math.max(1e-6, costUsd).toFixed(6)}`;
-}
-
-/** Beside the declared ones: the worker's own, and the fence. */
-function withGuards(
-  declaration: HookDeclaration,
-  guards: HookDeclaration | undefined,
-  fence: Fence,
-  workspace: string,
-): HookDeclaration {
-  const fenced: HookDeclaration = { PreToolUse: [{ hooks: [fencedWorkspace({ workspace, ...fence })] }] };
-  const all: HookDeclaration = {};
-  for (const one of [fenced, guards ?? {}, declaration])
-    for (const [event, groups] of Object.entries(one)) all[event] = [...(all[event] ?? []), ...groups];
-  return all;
-}
-
 /** Before the workspace is left: who takes the job over finds it. */
 async function settle({ job, jobId }: HeldJob, outcome: JobOutcome, context: JobContext): Promise<void> {
   const { client, settings } = context;
@@ -494,8 +261,4 @@ async function persist(
       await delay(PERSIST_MS);
     }
   }
-}
-
-function asError(reason: unknown): Error {
-  return reason instanceof Error ? reason : new Error(messageOf(reason));
 }
