@@ -1,7 +1,7 @@
 // Makes run directories as they are before anything of a run is in them: the shim and its FIFOs. Never over anything that is there.
 
 import { spawn } from "node:child_process";
-import { constants } from "node:fs";
+import { constants, fstatSync } from "node:fs";
 import { chmod, mkdir, open, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { takeStartTurn } from "../exec/start-turn.ts";
@@ -88,10 +88,10 @@ async function makeFifos(paths: readonly string[]): Promise<void> {
 /** Follows no symlink, replaces nothing. */
 export async function createFile(path: string, content: string | Uint8Array, mode: number): Promise<void> {
   const flags = constants.O_CREAT | constants.O_EXCL | constants.O_WRONLY | constants.O_NOFOLLOW;
-  const file = await open(path, flags, 0o600);
+  const file = await open(path, flags, mode);
   try {
     await file.writeFile(content);
-    await file.chmod(mode);
+    if ((fstatSync(file.fd).mode & 0o777) !== mode) await file.chmod(mode);
   } finally {
     await file.close();
   }

@@ -4,7 +4,7 @@
 import { randomBytes } from "node:crypto";
 import { chmodSync, lstatSync, readdirSync, rmSync } from "node:fs";
 import { rename } from "node:fs/promises";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import { OWNER_PATTERN, ownerName, removeAbandoned } from "../exec/owner-name.ts";
 import { isNamed } from "../look.ts";
 import { LAID_OUT, layOutDirectories, removeTree } from "./lay-out-directories.ts";
@@ -17,6 +17,8 @@ const MOST_SPARES = 8;
 interface Spare {
   readonly path: string;
   readonly identities: Map<string, Identity>;
+  /** Of each directory in it, in milliseconds: what is put into one, or taken out of it, changes that. */
+  readonly changed: Map<string, number>;
 }
 
 interface Place {
@@ -54,11 +56,11 @@ export async function giveDirectory(parent: string, path: string): Promise<Map<s
     const made = await layOutWithSpares(path, parent, count);
     if (made !== undefined) {
       place.spares.push(...made);
-      return identifyAll(path);
+      return identifyAll(path).identities;
     }
   }
   await layOutOne(path);
-  return identifyAll(path);
+  return identifyAll(path).identities;
 }
 
 function placeOf(parent: string): Place {
@@ -89,7 +91,7 @@ async function layOutWithSpares(path: string, parent: string, count: number): Pr
   );
   try {
     await layOutDirectories([path, ...spares]);
-    return spares.map((spare) => ({ path: spare, identities: identifyAll(spare) }));
+    return spares.map((spare) => ({ path: spare, ...identifyAll(spare) }));
   } catch (error) {
     // Somebody else's is not removed.
     const made = (error as NodeJS.ErrnoException).code === "EEXIST" ? spares : [path, ...spares];
@@ -98,22 +100,23 @@ async function layOutWithSpares(path: string, parent: string, count: number): Pr
   }
 }
 
-function identifyAll(path: string): Map<string, Identity> {
-  return new Map(LAID_OUT.map((name) => [name, identify(lstatSync(join(path, name)))]));
+function identifyAll(path: string): Omit<Spare, "path"> {
+  const identities = new Map<string, Identity>();
+  const changed = new Map<string, number>();
+  for (const name of LAID_OUT) {
+    const stats = lstatSync(join(path, name));
+    identities.set(name, identify(stats));
+    if (stats.isDirectory()) changed.set(name, stats.ctimeMs);
+  }
+  return { identities, changed };
 }
 
 /** Everything is what was made, and nothing was added. */
-function isAsMade({ path, identities }: Spare): boolean {
+function isAsMade({ path, identities, changed }: Spare): boolean {
   if (verifyIdentities(path, identities, LAID_OUT).length > 0) return false;
-  return LAID_OUT.every(
-    (name) =>
-      identities.get(name)?.type !== "directory" ||
-      readdirSync(join(path, name)).length === LAID_OUT.filter((it) => isChild(it, name)).length,
-  );
-}
-
-function isChild(name: string, of: string): boolean {
-  return name !== "" && (dirname(name) === "." ? "" : dirname(name)) === of;
+  for (const [name, ctimeMs] of changed) if (lstatSync(join(path, name)).ctimeMs !== ctimeMs) return false;
+  // The clock of a file system may stand still for some milliseconds; a home that somebody made would be the agent's.
+  return readdirSync(path).every((name) => LAID_OUT.includes(name));
 }
 
 /** At the end of this program, whose runs are over; a signal that ends it calls no listener of its exit. */

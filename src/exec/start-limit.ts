@@ -19,3 +19,20 @@ export async function withStartPlace<Made>(step: () => Promise<Made>): Promise<M
     else next();
   }
 }
+
+let starting = 0;
+
+/** From the first check of a start to its end, whatever that is. To be told once. */
+export function noteStart(): () => void {
+  starting += 1;
+  let isOver = false;
+  return () => {
+    if (!isOver) starting -= 1;
+    isOver = true;
+  };
+}
+
+/** Others start too, more than there are places: what makes one start sooner would only make all of them pause longer. */
+export function isCrowded(): boolean {
+  return starting > PLACES;
+}

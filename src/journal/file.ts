@@ -32,23 +32,28 @@ export function journalPath(stateDir: string, runId: string): string {
 
 /** The file of a run that is being started: it stays open until then, because a start appends to it several times. */
 export interface OpenJournal {
-  /** Resolves when the file's name is on the disk; its first line is. */
-  readonly named: Promise<void>;
-  /** As `appendLine`. */
-  append(line: JournalLine, options: { durable: boolean }): Promise<void>;
+  /** Resolves when the file's name is on the disk, and every line that was appended before. */
+  sync(): Promise<void>;
+  /** In the order of calls; resolves when the line is written, and not yet on the disk. */
+  append(line: JournalLine): Promise<void>;
   /** May be called again. */
   close(): Promise<void>;
 }
 
-/**
- * Makes the file with its first line: whole or not at all, and never over another. Resolves when the line is on the disk and the file has its
- * name. Rejects when the folder is not ours alone.
- */
-export async function createJournal(
+/** A file with its first line on the disk, which is no run's journal before it has its name. */
+export interface BegunJournal {
+  /** Gives it the run's name. Rejects, and leaves nothing, when there is one of this name. */
+  name(): Promise<OpenJournal>;
+  /** Removes it. Never rejects: what stays is removed by recovery. */
+  discard(): Promise<void>;
+}
+
+/** Rejects when the folder is not ours alone; nothing is left then. */
+export async function beginJournal(
   stateDir: string,
   runId: string,
   line: JournalLine,
-): Promise<OpenJournal> {
+): Promise<BegunJournal> {
   const folder = journalDirectory(stateDir);
   const problem = describeUntrusted(await lookAtFolder(folder), "directory");
   if (problem !== undefined) throw new Error(`${folder} ${problem}`);
@@ -56,20 +61,34 @@ export async function createJournal(
   const directory = open(folder, constants.O_RDONLY);
   directory.catch(() => {}); // not unhandled: it is awaited when there is a name to be synced
   let file: FileHandle | undefined;
-  try {
-    file = await open(unfinished, "ax", 0o600);
-    await file.writeFile(encodeLine(line));
-    await file.datasync();
-    reach("journal_written", runId);
-    await nameJournal(unfinished, journalPath(stateDir, runId));
-    // What may be left behind, should the machine stop now, is the other name of the same file: recovery removes it.
-    const named = settleAll([syncFolder(directory), rm(unfinished, { force: true })]).then(() => {});
-    named.catch(() => {}); // not unhandled: it is awaited before an agent is started
-    return toOpenJournal(file, named);
-  } catch (error) {
-    await rm(unfinished, { force: true });
-    await file?.close();
+  const discard = async () => {
+    await rm(unfinished, { force: true }).catch(() => {});
+    await file?.close().catch(() => {}); // nothing of it is wanted
     await directory.then((it) => it.close()).catch(() => {}); // nothing was written through it
+  };
+  try {
+    const opened = await open(unfinished, "ax", 0o600);
+    file = opened;
+    await opened.writeFile(encodeLine(line));
+    await opened.datasync();
+    reach("journal_written", runId);
+    return {
+      async name() {
+        try {
+          await nameJournal(unfinished, journalPath(stateDir, runId));
+        } catch (error) {
+          await discard();
+          throw error;
+        }
+        return toOpenJournal(opened, async () => {
+          // What may be left behind, should the machine stop now, is the other name of the same file: recovery removes it.
+          await settleAll([syncFolder(directory), rm(unfinished, { force: true })]);
+        });
+      },
+      discard,
+    };
+  } catch (error) {
+    await discard();
     throw error;
   }
 }
@@ -83,11 +102,24 @@ async function syncFolder(opening: Promise<FileHandle>): Promise<void> {
   }
 }
 
-function toOpenJournal(file: FileHandle, named: Promise<void>): OpenJournal {
+function toOpenJournal(file: FileHandle, syncName: () => Promise<void>): OpenJournal {
   let closing: Promise<void> | undefined;
+  let naming: Promise<void> | undefined;
+  let written: Promise<void> = Promise.resolve();
   return {
-    named,
-    append: (line, options) => writeLine(file, line, options),
+    append(line) {
+      // One after the other: what does not fit is taken back.
+      const writing = written.then(() => writeLine(file, line));
+      written = writing.catch(() => {}); // the next line is not to blame
+      return writing;
+    },
+    async sync() {
+      // First the file: a disk that writes down its newest line writes down its name with it.
+      await written;
+      await file.datasync();
+      naming ??= syncName();
+      await naming;
+    },
     close() {
       closing ??= file.close();
       return closing;
@@ -136,17 +168,14 @@ export async function appendLine(
   const flags = constants.O_WRONLY | constants.O_APPEND | constants.O_NOFOLLOW;
   const file = await open(journalPath(stateDir, runId), flags);
   try {
-    await writeLine(file, line, { durable });
+    await writeLine(file, line);
+    if (durable) await file.datasync();
   } finally {
     await file.close();
   }
 }
 
-async function writeLine(
-  file: FileHandle,
-  line: JournalLine,
-  { durable }: { durable: boolean },
-): Promise<void> {
+async function writeLine(file: FileHandle, line: JournalLine): Promise<void> {
   const bytes = Buffer.from(encodeLine(line));
   const { size } = await file.stat();
   const { bytesWritten } = await file.write(bytes);
@@ -154,7 +183,6 @@ async function writeLine(
     await file.truncate(size);
     throw new Error("the line was written in part");
   }
-  if (durable) await file.datasync();
 }
 
 function encodeLine(line: JournalLine): string {

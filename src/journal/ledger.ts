@@ -15,18 +15,26 @@ import type { Settlement } from "../spawn/settle.ts";
 import { planTmpDir } from "../spawn/tmp-dir.ts";
 import { ensureWatchdog, type WatchedRun } from "../watchdog/watchdog.ts";
 import { describeExitChain } from "./exit-chain.ts";
-import { appendLine, archiveJournal, createJournal, type OpenJournal } from "./file.ts";
+import { appendLine, archiveJournal, type BegunJournal, beginJournal, type OpenJournal } from "./file.ts";
 import { ownIdentity } from "./process-identity.ts";
 import type { DirectoryRecord, JournalLine } from "./record.ts";
 import { reach } from "./steps.ts";
 import { watchStopRequest, withdrawStop } from "./stop-requests.ts";
 
 export interface Ledger {
-  /** agent_prompt has passed: from here agent_exit is owed. Resolves when that is written down. */
-  admit(): Promise<void>;
+  /** Writes what `admit` says, ahead of it: nothing is said by that. */
+  begin(): void;
+  /** agent_prompt was not passed: takes back what `begin` wrote. Never rejects. */
+  discard(): Promise<void>;
+  /**
+   * agent_prompt has passed: from here agent_exit is owed. Resolves when that is written down.
+   *
+   * @param isHeld the agent is held from now on: `start` comes soon, and brings everything to the disk at once.
+   */
+  admit(isHeld: boolean): Promise<void>;
   /** The run directory is there and no process yet. Resolves when the record is on the disk. */
   prepare(layout: RunLayout): Promise<void>;
-  /** The agent is there. To be awaited before its first output is read. */
+  /** The agent's process is there, or what is to become it. To be awaited before its first output is read. */
   start(child: Pick<ProviderChild, "pid" | "groupId">): Promise<void>;
   /** The prompt was handed over: from here another process may ask for a stop. */
   listen(): Promise<void>;
@@ -44,53 +52,86 @@ export function createLedger(scope: RunScope): Ledger {
   let isKept = false;
   /** While the run is being started. */
   let opened: OpenJournal | undefined;
+  let naming: Promise<void> | undefined;
   let isExiting = false;
-  let runDirectory: DirectoryRecord | undefined;
+  let watched: Partial<WatchedRun> = {};
   let closeRequest = () => {};
 
   const append = (line: JournalLine, durable: boolean) =>
     attempt("journal_unavailable", "the run would not be recovered", async () => {
-      if (opened !== undefined) await opened.append(line, { durable });
-      else if (isKept) await appendLine(stateDir, runId, line, { durable });
+      const journal = opened;
+      if (journal !== undefined) {
+        await journal.append(line);
+        if (durable) await journal.sync();
+      } else if (isKept) await appendLine(stateDir, runId, line, { durable });
     });
+  /** Of a start, in whichever order they come. */
+  const awaitedLines = new Set(["prepared", "started"]);
+  const noteLine = async (type: string) => {
+    awaitedLines.delete(type);
+    if (awaitedLines.size === 0) await closeJournal();
+  };
   const closeJournal = async () => {
     const journal = opened;
     opened = undefined;
     await journal?.close().catch(() => {}); // what was written is on the disk already
   };
-  const watch = (run: Partial<WatchedRun>) =>
+  const watch = () =>
     attempt("watchdog_unavailable", "the agent would outlive a killed supervisor", async () => {
-      await (await ensureWatchdog()).add({ runId, marker, runDirectory, ...run });
+      await (await ensureWatchdog()).add({ runId, marker, ...watched });
     });
 
+  let begun: Promise<BegunJournal> | undefined;
+  const begin = () => {
+    begun ??= beginRecord();
+    return begun;
+  };
+  const beginRecord = async () => {
+    const env = options.baseEnv ?? process.env;
+    const parent = realPathOfPlanned(options.runDirParent ?? defaultParent(env));
+    return beginJournal(stateDir, runId, {
+      type: "admitted",
+      version: 1,
+      at: now(),
+      runId,
+      sessionId,
+      provider: plan.provider,
+      cwd: runOptions.cwd,
+      marker,
+      supervisor: ownIdentity(),
+      digest: plan.digest,
+      hooks: plan.entries.length,
+      receiptPath:
+        options.receiptSink === undefined
+          ? resolve(options.receiptsDir ?? join(stateDir, "receipts"), `${runId}.jsonl`)
+          : null,
+      plannedDirectory: join(parent, runId),
+      plannedTmpDir: planTmpDir(options, runId),
+      projectRoot: plan.projectRoot,
+      hookPath: scope.hookPath,
+      exitChain: describeExitChain(plan, redactor),
+    });
+  };
+
   return {
-    async admit() {
-      const env = options.baseEnv ?? process.env;
+    begin() {
+      begin().catch(() => {}); // not unhandled: `admit` says it
+    },
+
+    async discard() {
+      await begun?.then(
+        (it) => it.discard(),
+        () => {}, // nothing is left
+      );
+    },
+
+    async admit(isHeld) {
       await attempt("journal_unavailable", "the run would not be recovered", async () => {
-        const parent = realPathOfPlanned(options.runDirParent ?? defaultParent(env));
-        opened = await createJournal(stateDir, runId, {
-          type: "admitted",
-          version: 1,
-          at: now(),
-          runId,
-          sessionId,
-          provider: plan.provider,
-          cwd: runOptions.cwd,
-          marker,
-          supervisor: ownIdentity(),
-          digest: plan.digest,
-          hooks: plan.entries.length,
-          receiptPath:
-            options.receiptSink === undefined
-              ? resolve(options.receiptsDir ?? join(stateDir, "receipts"), `${runId}.jsonl`)
-              : null,
-          plannedDirectory: join(parent, runId),
-          plannedTmpDir: planTmpDir(options, runId),
-          projectRoot: plan.projectRoot,
-          hookPath: scope.hookPath,
-          exitChain: describeExitChain(plan, redactor),
-        });
+        opened = await (await begin()).name();
         isKept = true;
+        if (isHeld) return;
+        naming = opened.sync();
+        naming.catch(() => {}); // told by `prepare`
       });
       reach("admitted", runId);
     },
@@ -99,26 +140,31 @@ export function createLedger(scope: RunScope): Ledger {
       reach("run_directory_made", runId);
       const { dev, ino } = identities.get("") as Identity;
       const made = { path, dev, ino };
-      runDirectory = made;
+      watched = { ...watched, runDirectory: made };
       await Promise.all([
         attempt("journal_unavailable", "the run would not be recovered", async () => {
           const tmpDir = identifyDirectory(context.tmpDir);
           await append({ type: "prepared", at: now(), runDirectory: made, tmpDir }, false);
-          await opened?.named;
+          await naming;
         }),
-        // Before anything is started: what carries the marker is ended even if its pid was never told.
-        watch({}),
+        // Before the agent runs: what carries the marker is ended even if its pid was never told.
+        watch(),
       ]);
+      await noteLine("prepared");
       reach("prepared", runId);
     },
 
     async start({ pid, groupId }) {
       reach("child_started", runId);
       const startTime = startTimeOf(pid);
-      if (startTime !== undefined) await watch({ pid, startTime, groupId });
+      if (startTime !== undefined) {
+        watched = { ...watched, pid, startTime, groupId };
+        // What is held ends with this process; it is told with the directory, before it becomes the agent.
+        if (watched.runDirectory !== undefined) await watch();
+      }
       reach("watched", runId);
       await append({ type: "started", at: now(), pid, startTime: startTime ?? null, groupId }, true);
-      await closeJournal();
+      await noteLine("started");
       reach("started", runId);
     },
 

@@ -3,6 +3,7 @@
 export const STEPS = [
   "before_prompt",
   "prompt_passed",
+  "held",
   "journal_written",
   "admitted",
   "receipts_opened",
@@ -13,6 +14,7 @@ export const STEPS = [
   "child_started",
   "watched",
   "started",
+  "released",
   "attested",
   "prompt_handed_over",
   "tree_gone",

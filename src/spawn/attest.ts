@@ -5,16 +5,17 @@ import { verifyRunDirectory } from "../broker/run-directory-identity.ts";
 import { refuseIfAny } from "../errors.ts";
 import { withStartPlace } from "../exec/start-limit.ts";
 import { takeStartTurn } from "../exec/start-turn.ts";
+import { reach } from "../journal/steps.ts";
 import { CANARY_EVENT } from "../profile/events.ts";
 import type { PreflightReport } from "../render/provider.ts";
-import { type ProviderChild, startChild } from "./child.ts";
+import { type ChildOptions, type HeldChild, type ProviderChild, startChild } from "./child.ts";
 import { refuseDotEnv } from "./home.ts";
 import type { Life } from "./life.ts";
 import { openCallbacks } from "./open-guard-paths.ts";
 import { checkBytes } from "./precheck.ts";
 import { channelOfChild, channelOfOwnProcess, createLineHub } from "./preflight-channel.ts";
 import type { RunScope } from "./run-scope.ts";
-import { findAlteredFiles, type RunLayout } from "./set-up.ts";
+import { findAlteredFiles, type RunLayout, type RunPlan } from "./set-up.ts";
 import { endTree } from "./stop.ts";
 import { type StreamSummary, superviseChild } from "./supervise.ts";
 import { createEventFilter, wantsOf } from "./wanted-events.ts";
@@ -29,7 +30,7 @@ export interface StartHandlers {
   /** What the started child does becomes its events. */
   readonly life: Life;
   readonly onEvent: Parameters<typeof superviseChild>[0]["onEvent"];
-  /** The process is there. Awaited before the first output is read. */
+  /** The process is there, of an agent that was not held. Awaited before the first output is read. */
   readonly onSpawned: (started: Pick<ProviderChild, "pid" | "groupId">) => Promise<void>;
   /** Before the first output. */
   readonly onStarted: (child: ProviderChild) => void;
@@ -43,6 +44,7 @@ export interface StartHandlers {
 export async function startAttested(
   scope: RunScope,
   layout: RunLayout,
+  held: HeldChild | undefined,
   { life, onEvent, onSpawned, onStarted, onCallbacks, onSupervised }: StartHandlers,
 ): Promise<Started> {
   const { plan, adapter, deadlines, receipts, redactor, options, ender, runId, attestation, warnings } =
@@ -79,7 +81,7 @@ export async function startAttested(
 
   const ownReport =
     rendered.preflightArgv === undefined ? undefined : await attest(channelOfOwnProcess(start, signal));
-  const child = await withStartPlace(() => startChecked(scope, layout, { onSpawned, onStarted }));
+  const child = await withStartPlace(() => startChecked(scope, layout, held, { onSpawned, onStarted }));
   const lines = createLineHub();
   const callbacks = openCallbacks(scope, child);
   onCallbacks(callbacks);
@@ -110,14 +112,60 @@ export async function startAttested(
   return { child, report };
 }
 
+/** The CLI as it is started; nothing of it needs what is made for the run. */
+export function describeChild(
+  { plan }: RunScope,
+  { rendered, context, environment }: RunPlan,
+): Pick<ChildOptions, "program" | "argv" | "env" | "cwd"> {
+  return {
+    program: plan.binary.identity.path,
+    argv: rendered.argv,
+    env: environment.env,
+    cwd: context.options.cwd,
+  };
+}
+
 /** Starts the CLI right after the last look at what it must not have got in the meantime. Resolves when the process is written down. */
 async function startChecked(
-  { plan, runId, recipe }: RunScope,
-  { rendered, context, environment, runDirectory }: RunLayout,
+  scope: RunScope,
+  layout: RunLayout,
+  held: HeldChild | undefined,
   { onSpawned, onStarted }: Pick<StartHandlers, "onSpawned" | "onStarted">,
 ): Promise<ProviderChild> {
+  const { runId, recipe } = scope;
+  if (held !== undefined) {
+    await checkBefore(scope, layout);
+    const child = await held.release();
+    reach("released", runId);
+    onStarted(child);
+    return child;
+  }
   // First the turn: nothing is to be waited for between the checks and the start.
   await takeStartTurn();
+  await checkBefore(scope, layout);
+  let written = Promise.resolve();
+  const child = await startChild({
+    ...describeChild(scope, layout),
+    recipe,
+    hasTurn: true,
+    onSpawned: (started) => {
+      written = onSpawned(started);
+      written.catch(() => {}); // awaited below; no child, no need of it
+    },
+  });
+  reach("released", runId);
+  onStarted(child);
+  try {
+    await written;
+  } catch (error) {
+    await endTree(child, runId); // not supervised yet: nobody else would end it
+    throw error;
+  }
+  return child;
+}
+
+async function checkBefore({ plan }: RunScope, layout: RunLayout): Promise<void> {
+  const { rendered, context, runDirectory } = layout;
   if (plan.provider === "codex") refuseDotEnv(context.providerHome);
   refuseIfAny(await checkBytes(plan));
   const altered = [
@@ -133,29 +181,6 @@ async function startChecked(
         hint: "",
       },
     ]);
-
-  // The namespace comes while the process is written down.
-  let written = Promise.resolve();
-  const child = await startChild({
-    program: plan.binary.identity.path,
-    argv: rendered.argv,
-    env: environment.env,
-    cwd: context.options.cwd,
-    recipe,
-    hasTurn: true,
-    onSpawned: (started) => {
-      written = onSpawned(started);
-      written.catch(() => {}); // awaited below; no child, no need of it
-    },
-  });
-  onStarted(child);
-  try {
-    await written;
-  } catch (error) {
-    await endTree(child, runId); // not supervised yet: nobody else would end it
-    throw error;
-  }
-  return child;
 }
 
 function endsNotCounted(events: readonly string[]): { code: string; message: string } {

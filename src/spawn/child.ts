@@ -8,7 +8,7 @@ import { explainSpawnFailure } from "../exec/explain-spawn-failure.ts";
 import { takeStartTurn } from "../exec/start-turn.ts";
 import { type TreeWatch, watchTree } from "../exec/tree-watch.ts";
 import { createByteRing } from "./byte-ring.ts";
-import { type NamespaceRecipe, waitForNamespace } from "./namespace-recipe.ts";
+import { type NamespaceRecipe, RELEASE, waitForNamespace } from "./namespace-recipe.ts";
 import type { PidNamespace } from "./pid-namespace.ts";
 
 export interface ChildExit {
@@ -42,29 +42,93 @@ export const STDERR_RING_BYTES = 256 * 1024;
 /** How long the namespace's CLI is waited for. */
 const NAMESPACE_MS = 10_000;
 
+export interface ChildOptions {
+  readonly program: string;
+  readonly argv: readonly string[];
+  readonly env: Record<string, string>;
+  readonly cwd: string;
+  /** Of the namespace that it is to live in. @default none */
+  readonly recipe?: NamespaceRecipe | undefined;
+  /** The caller has taken its turn (exec/start-turn.ts). @default false */
+  readonly hasTurn?: boolean;
+}
+
+/** What is to become the CLI: its namespace is being made, and waits. It ends with this process. */
+export interface HeldChild extends Pick<ProviderChild, "pid" | "groupId" | "exited"> {
+  /** Starts the CLI. To be called once. Rejects when its namespace does not come. */
+  release(): Promise<ProviderChild>;
+  /** Sends KILL to what there is. */
+  kill(): void;
+}
+
 /** Rejects when the program cannot be started, or its namespace does not come. */
 export async function startChild({
+  onSpawned = () => {},
+  ...options
+}: ChildOptions & {
+  /** Told at once when the process is there, before its namespace is looked for. @default nobody */
+  readonly onSpawned?: (started: Pick<ProviderChild, "pid" | "groupId">) => void;
+}): Promise<ProviderChild> {
+  const { program, argv, recipe } = options;
+  if (recipe !== undefined) {
+    const held = await holdChild({ ...options, recipe });
+    onSpawned(held);
+    return held.release();
+  }
+  const opened = await openChild(program, argv, options);
+  onSpawned(opened);
+  const tree = watchTree(opened);
+  // Just reaped: nobody else can have the group's id yet.
+  void opened.exited.then(() => tree.look({ isGroupOurs: true }));
+  return toProviderChild(opened, { cliPid: opened.pid, tree, namespace: undefined, exited: opened.exited });
+}
+
+/** Rejects when the namespace's maker cannot be started. */
+export async function holdChild({
   program,
   argv,
-  env,
-  cwd,
   recipe,
-  hasTurn = false,
-  onSpawned = () => {},
-}: {
-  program: string;
-  argv: readonly string[];
-  env: Record<string, string>;
-  cwd: string;
-  /** Of the namespace that it is to live in. @default none */
-  recipe?: NamespaceRecipe | undefined;
-  /** The caller has taken its turn (exec/start-turn.ts). @default false */
-  hasTurn?: boolean;
-  /** Told at once when the process is there, before its namespace is looked for. @default nobody */
-  onSpawned?: (started: Pick<ProviderChild, "pid" | "groupId">) => void;
-}): Promise<ProviderChild> {
+  ...options
+}: ChildOptions & { readonly recipe: NamespaceRecipe }): Promise<HeldChild> {
+  const [file = "", ...words] = [...recipe.prefix, program, ...argv];
+  const opened = await openChild(file, words, options);
+  const { pid, groupId, exited, stdin } = opened;
+  const kill = () => {
+    if (!opened.hasExited) process.kill(-pid, "SIGKILL"); // not reaped: the group is still its own
+  };
+  return {
+    pid,
+    groupId,
+    exited,
+    kill,
+    async release() {
+      stdin.write(RELEASE);
+      const namespace = await waitForNamespace(pid, exited, NAMESPACE_MS);
+      if (namespace === undefined && !opened.hasExited) {
+        kill();
+        throw new Error(`the PID namespace did not come within ${NAMESPACE_MS} ms`);
+      }
+      return toProviderChild(opened, {
+        cliPid: namespace?.cli.pid ?? pid,
+        tree: undefined,
+        namespace,
+        exited: exited.then(({ code, signal }) => exitInside(code, signal)),
+      });
+    },
+  };
+}
+
+interface OpenedChild extends Pick<ProviderChild, "pid" | "groupId" | "stdin" | "stdout" | "stderrTail"> {
+  readonly exited: Promise<ChildExit>;
+  readonly hasExited: boolean;
+}
+
+async function openChild(
+  file: string,
+  words: readonly string[],
+  { env, cwd, hasTurn = false }: Pick<ChildOptions, "env" | "cwd" | "hasTurn">,
+): Promise<OpenedChild> {
   if (!hasTurn) await takeStartTurn();
-  const [file = program, ...words] = [...(recipe?.prefix ?? []), program, ...argv];
   const child: ChildProcessByStdio<Writable, Readable, Readable> = spawn(file, words, {
     cwd,
     env,
@@ -72,13 +136,10 @@ export async function startChild({
     detached: true,
   });
   let hasExited = false;
-  let tree: TreeWatch | undefined;
   const exited = new Promise<ChildExit>((resolve) => {
     child.once("exit", (code, signal) => {
       hasExited = true;
-      // Just reaped: nobody else can have the group's id yet.
-      tree?.look({ isGroupOurs: true });
-      resolve(recipe === undefined ? { code, signal } : exitInside(code, signal));
+      resolve({ code, signal });
     });
   });
   await new Promise<void>((resolve, reject) => {
@@ -89,18 +150,9 @@ export async function startChild({
   });
   // A child that exits before it reads closes the pipe; its exit says what happened, not EPIPE.
   child.stdin.on("error", () => {});
-  const ring = keepTail(child.stderr, STDERR_RING_BYTES);
   const pid = child.pid as number;
-  onSpawned({ pid, groupId: pid });
-  const namespace = recipe === undefined ? undefined : await waitForNamespace(pid, exited, NAMESPACE_MS);
-  if (recipe !== undefined && namespace === undefined && !hasExited) {
-    process.kill(-pid, "SIGKILL"); // not reaped: the group is still its own
-    throw new Error(`the PID namespace did not come within ${NAMESPACE_MS} ms`);
-  }
-  if (namespace === undefined) tree = watchTree({ pid, groupId: pid });
   return {
     pid,
-    cliPid: namespace?.cli.pid ?? pid,
     groupId: pid,
     stdin: child.stdin,
     stdout: child.stdout,
@@ -108,9 +160,25 @@ export async function startChild({
     get hasExited() {
       return hasExited;
     },
-    namespace,
-    tree,
-    stderrTail: ring,
+    stderrTail: keepTail(child.stderr, STDERR_RING_BYTES),
+  };
+}
+
+function toProviderChild(
+  opened: OpenedChild,
+  rest: Pick<ProviderChild, "cliPid" | "tree" | "namespace" | "exited">,
+): ProviderChild {
+  const { pid, groupId, stdin, stdout, stderrTail } = opened;
+  return {
+    pid,
+    groupId,
+    stdin,
+    stdout,
+    stderrTail,
+    get hasExited() {
+      return opened.hasExited;
+    },
+    ...rest,
   };
 }
 

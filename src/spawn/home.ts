@@ -33,7 +33,7 @@ export async function prepareProviderHome({
   configHome: "user" | "run";
   env: NodeJS.ProcessEnv;
 }): Promise<ProviderHome> {
-  await mkdir(path, { recursive: true, mode: 0o700 });
+  if (!isNamed(path)) await mkdir(path, { recursive: true, mode: 0o700 });
   if (provider === "codex" && configHome === "user") {
     const auth = join(userCodexHome(env), "auth.json");
     const link = join(path, "auth.json");

@@ -2,6 +2,7 @@
 
 import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
+import { isCrowded } from "../exec/start-limit.ts";
 import { findNamespace } from "./pid-namespace.ts";
 
 /** How this host makes a namespace. */
@@ -14,8 +15,14 @@ export interface NamespaceRecipe {
   readonly endsWithSupervisor: boolean;
 }
 
-/** A shell is the namespace's first process: a CLI as pid 1 would not be ended by signals that it does not handle. */
-const INIT = ["/bin/sh", "-c", '"$@"; exit $?', "bridle-init"] as const;
+/**
+ * A shell is the namespace's first process: a CLI as pid 1 would not be ended by signals that it does not handle. It starts nothing before its
+ * stdin says so, and ends when that ends. `read` takes no byte beyond its line, as POSIX wants it of pipes: the rest is the CLI's.
+ */
+const INIT = ["/bin/sh", "-c", 'read -r go && "$@"; exit $?', "bridle-init"] as const;
+
+/** What the namespace's shell waits for. */
+export const RELEASE = "go\n";
 
 /** Never PATH: what the agent or a project puts there must not hold the agent. */
 const TOOL_FOLDERS = ["/usr/bin", "/bin", "/usr/sbin", "/sbin", "/run/current-system/sw/bin"] as const;
@@ -69,9 +76,14 @@ export async function probe({
   return reason;
 }
 
-/** Starts a shell in a namespace and looks whether it is seen in one from here. Undefined, or what is wrong. */
+/** Starts a shell in a namespace and looks whether it is seen in one from here, and gets its stdin whole. Undefined, or what is wrong. */
 async function tryOut(prefix: readonly string[], waitMs: number): Promise<string | undefined> {
-  const [program = "", ...words] = [...prefix, "/bin/sh", "-c", "read -r line; exit 7"];
+  const [program = "", ...words] = [
+    ...prefix,
+    "/bin/sh",
+    "-c",
+    'read -r line; read -r end; [ "$line" = on ] && exit 7',
+  ];
   const child = spawn(program, words, { stdio: ["pipe", "ignore", "pipe"], env: {}, cwd: "/" });
   let stderr = "";
   child.stderr.on("data", (chunk: Buffer) => {
@@ -84,6 +96,8 @@ async function tryOut(prefix: readonly string[], waitMs: number): Promise<string
       resolve(code === 7 ? "" : stderr.trim() || `${signal ?? `exit ${code}`}`),
     );
   });
+  // At once: what is the CLI's must be left to it by a shell that could have read it all.
+  child.stdin.write(`${RELEASE}on\n`);
   const seen = await waitForNamespace(child.pid ?? 0, ended, waitMs);
   seen?.release();
   child.stdin.end();
@@ -94,16 +108,23 @@ async function tryOut(prefix: readonly string[], waitMs: number): Promise<string
   return seen === undefined ? "a namespace was made, and /proc does not show it" : undefined;
 }
 
+/** How long a namespace is looked for in each turn of the event loop: one that was held is there in less than a timer's shortest wait. */
+const EAGER_MS = 2;
+
 /** Looks until the namespace of a started recipe is there. Undefined when the process ended first or `waitMs` have passed. */
 export async function waitForNamespace(pid: number, ended: Promise<unknown>, waitMs: number) {
   let isOver = false;
   void ended.then(() => {
     isOver = true;
   });
-  const until = performance.now() + waitMs;
+  const startedAt = performance.now();
   for (;;) {
     const found = findNamespace(pid);
-    if (found !== undefined || isOver || performance.now() > until) return found;
-    await new Promise((resolve) => setTimeout(resolve, 1));
+    const passedMs = performance.now() - startedAt;
+    if (found !== undefined || isOver || passedMs > waitMs) return found;
+    await new Promise<void>((resolve) => {
+      if (passedMs < EAGER_MS && !isCrowded()) setImmediate(resolve);
+      else setTimeout(resolve, 1);
+    });
   }
 }

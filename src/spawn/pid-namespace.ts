@@ -1,7 +1,7 @@
 // The PID namespace of one run, seen from outside: everything the agent starts lives in it and ends when its first process ends. Nothing
 // inside can leave it, and nothing inside can signal what is outside. How one is made: namespace-recipe.ts.
 
-import { closeSync, fstatSync, openSync, readdirSync, readlinkSync } from "node:fs";
+import { closeSync, fstatSync, openSync, readlinkSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
 import { readProcText } from "../exec/read-proc.ts";
 import { shareLook } from "../exec/share-look.ts";
@@ -23,13 +23,12 @@ export interface PidNamespace {
 /** Looks for the namespace below a process that was started with the recipe; undefined when its CLI has not started yet or has ended. */
 export function findNamespace(pid: number): PidNamespace | undefined {
   // setpriv becomes unshare; unshare's child is the first process; its child is the CLI.
-  const [initPid] = childrenOf(pid);
-  const [cliPid] = initPid === undefined ? [] : childrenOf(initPid);
+  const initPid = childOf(pid);
+  const cliPid = initPid === undefined ? undefined : childOf(initPid);
   if (initPid === undefined || cliPid === undefined) return undefined;
   const init = identify(initPid);
   const cli = identify(cliPid);
-  if (init === undefined || cli === undefined || namespaceOf(initPid) === namespaceOf(process.pid))
-    return undefined;
+  if (init === undefined || cli === undefined || namespaceOf(initPid) === ownNamespace()) return undefined;
   let file: number | undefined;
   try {
     // The kernel gives the number of a namespace that nobody holds to the next one, which may be another run's.
@@ -100,14 +99,17 @@ function namespaceOf(pid: number): string | undefined {
   }
 }
 
-function childrenOf(pid: number): number[] {
-  try {
-    return readdirSync(`/proc/${pid}/task`).flatMap((task) =>
-      (readProcText(`/proc/${pid}/task/${task}/children`) ?? "").split(" ").filter(Boolean).map(Number),
-    );
-  } catch {
-    return []; // ended meanwhile
-  }
+/** The only child of a process that has one thread. */
+function childOf(pid: number): number | undefined {
+  const first = readProcText(`/proc/${pid}/task/${pid}/children`)?.split(" ")[0];
+  return first ? Number(first) : undefined;
+}
+
+let own: string | undefined;
+
+function ownNamespace(): string | undefined {
+  own ??= namespaceOf(process.pid);
+  return own;
 }
 
 function isZombie(pid: number): boolean {

@@ -32,12 +32,16 @@ import type { SpawnOptions } from "./options.ts";
 import { loadSession, sessionsDirectory } from "./session-record.ts";
 import { makeTmpDir, planTmpDir, temporaryFolder } from "./tmp-dir.ts";
 
-export interface RunLayout {
-  readonly runDirectory: RunDirectory;
+/** Everything about a run that is known before anything of it is made. */
+export interface RunPlan {
   readonly context: RunContext;
   readonly rendered: RenderedRun;
   readonly environment: AgentEnvironment;
   readonly ambient: Ambient;
+}
+
+export interface RunLayout extends RunPlan {
+  readonly runDirectory: RunDirectory;
   remove(): Promise<void>;
 }
 
@@ -52,6 +56,7 @@ export interface SetUpOptions {
   readonly trace?: Pick<RunTrace, "env">;
 }
 
+const TEMP_HINT = "set TMPDIR to a folder that you may write";
 const HOME_HINT = "set XDG_STATE_HOME to a folder that you may write, on a disk with space";
 
 /** Finds what stands around the run. Nothing is made, so that it may be asked before the run is on record. */
@@ -75,20 +80,20 @@ function directoryOptions({ options, runOptions: { cwd }, runId }: SetUpOptions)
 }
 
 /**
+ * Says where everything will be and what will be in it. Only looks.
+ *
  * @param around what `lookAround` says of the same options. @default asked now
- * @throws AgentHooksRefused `run_dir_unsafe`, `run_dir_unavailable`, `run_home_unsafe`, `resume_mismatch`.
+ * @throws AgentHooksRefused `run_dir_unsafe`, `run_dir_unavailable`, `resume_mismatch`.
  */
-export async function setUpRun(setUp: SetUpOptions, around = lookAround(setUp)): Promise<RunLayout> {
+export async function planRun(setUp: SetUpOptions, around = lookAround(setUp)): Promise<RunPlan> {
   const { plan, adapter, options, runOptions, runId, sessionId, marker } = setUp;
   const env = options.baseEnv ?? process.env;
-  const stateDir = stateDirectory(env);
-  const temp = temporaryFolder(options);
-  const tempHint = "set TMPDIR to a folder that you may write";
-  const home = await chooseHome({ plan, options, cwd: runOptions.cwd, runId, stateDir });
-  const tmpDir = await orUnavailable(temp, tempHint, async () => planTmpDir(options, runId));
+  const home = await chooseHome(setUp);
+  const tmpDir = await orUnavailable(temporaryFolder(options), TEMP_HINT, async () =>
+    planTmpDir(options, runId),
+  );
   const planned = planRunDirectory(directoryOptions(setUp));
   const ambient = await around;
-  const providerHome = home ?? join(planned.path, "home");
   const instructions = ambient.instructions === undefined ? {} : { instructions: ambient.instructions };
   const { narrowingRules } = ambient;
   const kept = Object.keys(narrowingRules).length === 0 ? {} : { narrowingRules };
@@ -97,7 +102,7 @@ export async function setUpRun(setUp: SetUpOptions, around = lookAround(setUp)):
     sessionId,
     runDir: planned.path,
     shimPath: join(planned.path, SHIM_LAYOUT.shim),
-    providerHome,
+    providerHome: home ?? join(planned.path, "home"),
     tmpDir,
     options: { ...runOptions, ...instructions, ...kept, denyRules: ambient.denyRules },
     projectRoot: ambient.projectRoot,
@@ -113,11 +118,22 @@ export async function setUpRun(setUp: SetUpOptions, around = lookAround(setUp)):
     proxies: options.proxies ?? false,
     marker,
   });
+  return { context, rendered, environment, ambient };
+}
+
+/** @throws AgentHooksRefused `run_dir_unsafe`, `run_dir_unavailable`, `run_home_unsafe`. */
+export async function makeRun(setUp: SetUpOptions, planned: RunPlan): Promise<RunLayout> {
+  const { plan, options, runOptions, runId } = setUp;
+  const env = options.baseEnv ?? process.env;
+  const { context, rendered } = planned;
+  const { tmpDir, runDir, providerHome } = context;
+  const isHomeInside = providerHome === join(runDir, "home");
   const fillHome = (write: WriteFile) =>
     orUnavailable(providerHome, HOME_HINT, async () => {
+      if (!isHomeInside) await makeDirectories(providerHome);
       const configHome = runOptions.configHome ?? "user";
       await prepareProviderHome({ provider: plan.provider, path: providerHome, configHome, env });
-      await writeFiles(write, rendered, providerHome, home === undefined);
+      await writeFiles(write, rendered, providerHome, isHomeInside);
     });
 
   // Last made, first removed.
@@ -127,16 +143,18 @@ export async function setUpRun(setUp: SetUpOptions, around = lookAround(setUp)):
   };
   try {
     const [, runDirectory] = await settleAll([
-      orUnavailable(temp, tempHint, () => makeTmpDir(tmpDir)).then(() => {
+      orUnavailable(temporaryFolder(options), TEMP_HINT, () => makeTmpDir(tmpDir)).then(() => {
         undo.push(() => rm(tmpDir, { recursive: true, force: true }));
         reach("temporary_directory_made", runId);
       }),
-      createRunDirectory(directoryOptions(setUp), planned, fillHome).then((made) => {
-        undo.push(() => made.remove());
-        return made;
-      }),
+      createRunDirectory(directoryOptions(setUp), { parent: dirname(runDir), path: runDir }, fillHome).then(
+        (made) => {
+          undo.push(() => made.remove());
+          return made;
+        },
+      ),
     ]);
-    return { runDirectory, context, rendered, environment, ambient, remove };
+    return { ...planned, runDirectory, remove };
   } catch (error) {
     await remove();
     throw error;
@@ -149,26 +167,14 @@ function placeInTrace(env: Readonly<Record<string, string>>): Record<string, Ren
 }
 
 /** A session that is to be resumed needs a home that outlives the run; undefined: inside the run directory. */
-async function chooseHome({
-  plan,
-  options: { resume, keepSession, allowHookChange = false },
-  cwd,
-  runId,
-  stateDir,
-}: {
-  plan: HookPlan;
-  options: SpawnOptions;
-  cwd: string;
-  runId: string;
-  stateDir: string;
-}): Promise<string | undefined> {
+async function chooseHome({ plan, options, runOptions, runId }: SetUpOptions): Promise<string | undefined> {
+  const { resume, keepSession, allowHookChange = false } = options;
+  const stateDir = stateDirectory(options.baseEnv);
   if (resume !== undefined) {
+    const { cwd } = runOptions;
     return (await loadSession({ stateDir, providerSessionId: resume, plan, cwd, allowHookChange })).home;
   }
-  if (keepSession !== true) return undefined;
-  const home = join(sessionsDirectory(stateDir), `home-${runId}`);
-  await orUnavailable(home, HOME_HINT, () => makeDirectories(home));
-  return home;
+  return keepSession === true ? join(sessionsDirectory(stateDir), `home-${runId}`) : undefined;
 }
 
 /** Files below `home/` go into the provider home, wherever that is; all others into the run directory. */

@@ -2,7 +2,7 @@
 
 import type { HookPlan } from "../compiler/plan.ts";
 import { AgentHooksRefused, type Issue } from "../errors.ts";
-import { withStartPlace } from "../exec/start-limit.ts";
+import { isCrowded, noteStart, withStartPlace } from "../exec/start-limit.ts";
 import { createLedger, type Ledger } from "../journal/ledger.ts";
 import { reach } from "../journal/steps.ts";
 import { capabilityOf } from "../profile/events.ts";
@@ -15,8 +15,8 @@ import { settleAll } from "../settle-all.ts";
 import { describeAbort, type LiveRun as Entered, SupervisorStopping } from "../supervisor/live-runs.ts";
 import { passStartGate } from "../supervisor/start-gate.ts";
 import { claimWorkspace, type WorkspaceClaim } from "../supervisor/workspace.ts";
-import { type Started, type StartHandlers, startAttested } from "./attest.ts";
-import type { ProviderChild } from "./child.ts";
+import { describeChild, type Started, type StartHandlers, startAttested } from "./attest.ts";
+import { type HeldChild, holdChild, type ProviderChild } from "./child.ts";
 import { closeRun, type OpenParts } from "./close-run.ts";
 import { resolveContainment } from "./containment.ts";
 import { decidePrompt } from "./decide-prompt.ts";
@@ -25,6 +25,7 @@ import { createFinisher } from "./finish.ts";
 import { runIdOf } from "./given-run-id.ts";
 import { createOutputHold } from "./hold-output.ts";
 import { createLife, type Life } from "./life.ts";
+import type { NamespaceRecipe } from "./namespace-recipe.ts";
 import { admitReceipts, noteLayout } from "./note-run.ts";
 import { onceATurn } from "./once-a-turn.ts";
 import { openBroker } from "./open-guard-paths.ts";
@@ -32,10 +33,10 @@ import type { SpawnOptions } from "./options.ts";
 import { precheckRun } from "./precheck.ts";
 import { type AgentRun, createRun } from "./run.ts";
 import { createScope, type RunScope } from "./run-scope.ts";
-import { lookAround, type RunLayout, setUpRun } from "./set-up.ts";
+import { makeRun, planRun, type RunLayout, type RunPlan } from "./set-up.ts";
 import type { Settlement, StopCause } from "./settle.ts";
 import { startSessionWatch } from "./start-session-watch.ts";
-import { killChild } from "./stop.ts";
+import { handsOfHeld, killChild } from "./stop.ts";
 import { createEventFilter } from "./wanted-events.ts";
 import { watchWorkingDirectory } from "./watch-cwd.ts";
 import { watchPrompt } from "./watch-prompt.ts";
@@ -43,6 +44,15 @@ import { watchTools } from "./watch-tools.ts";
 
 /** From the checks to the handed over prompt. `entered` is left by who entered it. */
 export async function startRun(plan: HookPlan, entered: Entered, given: SpawnOptions): Promise<AgentRun> {
+  const noteEnd = noteStart();
+  try {
+    return await startNoted(plan, entered, given);
+  } finally {
+    noteEnd();
+  }
+}
+
+async function startNoted(plan: HookPlan, entered: Entered, given: SpawnOptions): Promise<AgentRun> {
   const adapter = adapterFor(plan.provider);
   const runOptions = await precheckRun(plan, adapter, given);
   const options = { ...given, signal: entered.signal };
@@ -67,21 +77,35 @@ export async function startRun(plan: HookPlan, entered: Entered, given: SpawnOpt
   const scope = await orRelease(claiming, () =>
     createScope({ plan, adapter, options, runOptions, runId, recipe }, (event) => queue.push(event)),
   );
-  const workspace = await claiming.catch((error: unknown) => {
+  const record = createLedger(scope);
+  const setUp = { ...scope, marker: runId };
+  let planning: Promise<RunPlan> | undefined;
+  const planOnce = () => {
+    planning ??= planRun(setUp);
+    return planning;
+  };
+  // Where no hook can deny the prompt, or change what is looked at, this is done while others are waited for. It makes nothing of the run.
+  if (!isCrowded() && !plan.entries.some(({ event }) => event === "agent_prompt")) {
+    record.begin();
+    planOnce().catch(() => {}); // not unhandled: it is awaited below, if at all
+  }
+  const workspace = await claiming.catch(async (error: unknown) => {
+    await record.discard();
     scope.trace.end();
     throw error;
   });
   if (workspace.problem !== undefined)
     scope.warnings.push({ code: "workspace_unnoted", message: workspace.problem });
   reach("before_prompt", runId);
-  const prompt = await orRelease(claiming, () => decidePrompt(scope)).catch((error: unknown) => {
+  const prompt = await orRelease(claiming, () => decidePrompt(scope)).catch(async (error: unknown) => {
+    await record.discard();
     scope.trace.end();
     throw error;
   });
   reach("prompt_passed", runId);
 
   const startedAt = performance.now();
-  const ledger = endWithWorkspace(createLedger(scope), workspace);
+  const ledger = endWithWorkspace(record, workspace);
   const finish = createFinisher({ ...scope, startedAt, queue, ledger });
   const parts: OpenParts = {};
   let child: ProviderChild | undefined;
@@ -98,17 +122,40 @@ export async function startRun(plan: HookPlan, entered: Entered, given: SpawnOpt
   scope.ender.end = (cause) =>
     life.send({ type: "end", cause: nameUnderWay(cause, scope.runtime.ledger.underWay()) });
   try {
-    const setUp = { ...scope, marker: runId };
-    const layout = await withStartPlace(async () => {
-      // What only looks is done while the record of the run gets to the disk; what makes something waits for it.
-      const around = lookAround(setUp);
-      await ledger.admit();
-      await admitReceipts(scope, prompt);
-      const made = await setUpRun(setUp, around);
+    // Lines of the record, which are on the disk before the agent runs.
+    const records: Promise<void>[] = [];
+    const layOut = async (planned: RunPlan): Promise<RunLayout> => {
+      const made = await makeRun(setUp, planned);
       parts.layout = made;
       scope.made.runDirectory = made.runDirectory.path;
-      [parts.broker] = await settleAll([openBroker(scope, made), ledger.prepare(made)]);
+      records.push(ledger.prepare(made));
+      parts.broker = await openBroker(scope, made);
       return made;
+    };
+    const holdAgent = async (
+      planned: RunPlan,
+      inNamespace: NamespaceRecipe,
+      admitting: Promise<void>,
+    ): Promise<HeldChild> => {
+      const held = await holdChild({ ...describeChild(scope, planned), recipe: inNamespace });
+      life.attach(handsOfHeld(held, runId));
+      entered.onKill(held.kill);
+      reach("held", runId);
+      const recording = admitting.then(() => ledger.start(held));
+      recording.catch(() => {}); // not unhandled: it is awaited with the others
+      records.push(recording);
+      return held;
+    };
+    const [layout, held] = await withStartPlace(async () => {
+      // What is made waits for the record of the run; what ends by itself with this process does not.
+      const heldIn = isCrowded() ? undefined : recipe;
+      const admitting = ledger.admit(heldIn !== undefined).then(() => admitReceipts(scope, prompt));
+      admitting.catch(() => {}); // not unhandled: what is laid out waits for it
+      const planned = await planOnce();
+      return settleAll([
+        admitting.then(() => layOut(planned)),
+        heldIn === undefined ? undefined : holdAgent(planned, heldIn, admitting),
+      ]);
     });
     noteLayout(scope, layout);
     for (const warning of scope.warnings) queue.push({ type: "warning", ...warning });
@@ -160,9 +207,10 @@ export async function startRun(plan: HookPlan, entered: Entered, given: SpawnOpt
         parts.summary = summary;
       },
     };
-    const started = await passStartGate(describeGate(scope, layout, options.signal), () => {
+    const started = await passStartGate(describeGate(scope, layout, options.signal), async () => {
       options.signal.throwIfAborted();
-      return startAttested(scope, layout, handlers);
+      await settleAll(records);
+      return startAttested(scope, layout, held, handlers);
     });
     options.signal.throwIfAborted();
     report = started.report;

@@ -7,8 +7,9 @@ import { listProcesses } from "../exec/process-tree.ts";
 import { findByMarker, type Kill, signalIfSame, sweepMarker } from "../exec/sweep.ts";
 import { endWatched, type TreeWatch } from "../exec/tree-watch.ts";
 import type { ProviderAdapter } from "../render/provider.ts";
-import type { ProviderChild } from "./child.ts";
+import type { HeldChild, ProviderChild } from "./child.ts";
 import { RUN_MARKER } from "./environment.ts";
+import type { ChildHands } from "./life.ts";
 import { endNamespace, type PidNamespace } from "./pid-namespace.ts";
 import type { Extinction } from "./result.ts";
 
@@ -46,6 +47,25 @@ export function killChild({ hasExited, tree, namespace, groupId }: ProviderChild
   tree?.look();
   signalGroup(kill, groupId, "SIGKILL");
   if (namespace !== undefined) signalIfSame(kill, namespace.init, "SIGKILL");
+}
+
+/** What there is to do to a child that is not the CLI yet: nothing but to end it. */
+export function handsOfHeld(held: HeldChild, marker: string): ChildHands {
+  const nothing = () => {};
+  return {
+    askToStop: nothing,
+    terminate: nothing,
+    kill: held.kill,
+    closeInput: nothing,
+    drain: nothing,
+    giveUpOutput: nothing,
+    silenceMs: () => undefined,
+    async endTree() {
+      held.kill();
+      await held.exited;
+      return sweepTree({ groupId: held.groupId, marker, tree: undefined });
+    },
+  };
 }
 
 const endings = new WeakMap<ProviderChild, Promise<Extinction>>();

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { ownerName } from "../../src/exec/owner-name.ts";
 import { listRuns, recoverRuns } from "../../src/index.ts";
-import { appendLine, createJournal, journalPath, readJournal } from "../../src/journal/file.ts";
+import { appendLine, beginJournal, journalPath, readJournal } from "../../src/journal/file.ts";
 import { makePlace, type Place } from "../spawn/support.ts";
 import * as fakes from "../testkit/support.ts";
 import { admittedLine, deadOwner } from "./lost-run.ts";
@@ -39,8 +39,8 @@ afterEach(async () => {
 });
 
 const create = async (runId = "r1") => {
-  const journal = await createJournal(stateDirOf(place), runId, admittedLine(place, runId));
-  await journal.named;
+  const journal = await (await beginJournal(stateDirOf(place), runId, admittedLine(place, runId))).name();
+  await journal.sync();
   await journal.close();
 };
 const names = () => readdirSync(journalsOf(place));

@@ -44,16 +44,26 @@ test("a run is added before its process, again with it, and removed when its age
   ]);
 });
 
-test("nothing is said to the agent while its start is not written down", async () => {
-  // Much longer than a fake needs to start and to ask its first hook.
-  wait = async (pid) => pid !== undefined && (await delay(1_000));
-  await fakes.play(place, {
-    provider: "claude",
-    script: { steps: [{ text: "x" }] },
-    handlers: { SessionStart: () => void told.push({ verb: "hook" }) },
-  });
-  expect(told.map(({ verb }) => verb)).toEqual(["add", "add", "hook", "remove"]);
-});
+test.each(["auto", "sweep"] as const)(
+  "nothing is said to the agent while its start is not written down (%s)",
+  async (containment) => {
+    // Much longer than a fake needs to start and to ask its first hook.
+    wait = async (pid) => pid !== undefined && (await delay(1_000));
+    await fakes.play(place, {
+      provider: "claude",
+      script: { steps: [{ text: "x" }] },
+      handlers: { SessionStart: () => void told.push({ verb: "hook" }) },
+      options: { containment },
+    });
+    const verbs = told.map(({ verb }) => verb);
+    // One that is held is added once, with its process.
+    expect([
+      ["add", "hook", "remove"],
+      ["add", "add", "hook", "remove"],
+    ]).toContainEqual(verbs);
+    expect(told[verbs.indexOf("hook") - 1]?.pid).toBeGreaterThan(0);
+  },
+);
 
 test.each([
   [[], 1],

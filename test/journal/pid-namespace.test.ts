@@ -7,7 +7,7 @@ import { probePidNamespace } from "../../src/spawn/namespace-recipe.ts";
 import { killAllIn, livingIn } from "../spawn/escape-support.ts";
 import { leftovers, makePlace, type Place } from "../spawn/support.ts";
 import { waitUntil } from "../watchdog/support.ts";
-import { readExits, type Supervisor, startSupervisor, stateDirOf } from "./support.ts";
+import { expectNothingLeft, readExits, type Supervisor, startSupervisor, stateDirOf } from "./support.ts";
 
 const recipe = await probePidNamespace();
 const missing =
@@ -53,7 +53,27 @@ describe.skipIf(missing !== undefined)(
       expect(await leftovers(place)).toEqual([]);
     });
 
-    test.each<Step>(["child_started", "watched", "attested", "tree_gone"])(
+    test.each([
+      ["alone", true],
+      ["beside a watchdog", false],
+    ])(
+      "held, %s, ends with its supervisor, whether or not its run is on record",
+      async (_how, withoutWatchdog) => {
+        const script = { steps: [{ sins: ["leave-child"], text: "done" }] } as const;
+        const orders = { containment: "pid-namespace", haltAt: "held", withoutWatchdog } as const;
+        supervisor = await startSupervisor(place, script, orders);
+        await supervisor.wait("halted");
+        expect(livingIn(place).length).toBeGreaterThanOrEqual(1);
+        await supervisor.kill();
+        await waitUntil(() => livingIn(place).length === 0, "the end of the namespace");
+        const reports = await recoverRuns({ stateDir: stateDirOf(place), env: place.env });
+        expect(await readExits(place)).toEqual(reports.map(() => "lost true"));
+        expect(reports.length).toBeLessThanOrEqual(1);
+        await expectNothingLeft(place);
+      },
+    );
+
+    test.each<Step>(["child_started", "watched", "released", "attested", "tree_gone"])(
       "killed at %s, without a watchdog, the supervisor leaves no process",
       async (haltAt) => {
         const script = { steps: [{ sins: ["leave-child", "leave-child-session"], text: "done" }] } as const;

@@ -55,6 +55,12 @@ describe("the probe", () => {
       expect(await probe({ folders: [folder] })).toBe("unshare failed: Operation not permitted");
     });
 
+    test("does not believe a namespace in which what is the CLI's is read by another", async () => {
+      if (missing !== undefined) return;
+      await write("unshare", 'head -c 3 >/dev/null; exec unshare "$@"');
+      expect(await probe({ folders: [folder] })).toBe("exit 1");
+    });
+
     test("does not believe an unshare that makes no namespace", async () => {
       await write("unshare", 'while [ "$1" != /bin/sh ]; do shift; done; "$@"; exit $?');
       expect(await probe({ folders: [folder], waitMs: 200 })).toMatch(/\/proc does not show it/);

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { planOf } from "../../src/compiler/token.ts";
 import { adapterFor } from "../../src/render/registry.ts";
-import { setUpRun } from "../../src/spawn/set-up.ts";
+import { makeRun, planRun } from "../../src/spawn/set-up.ts";
 import { compileFake } from "../testkit/support.ts";
 import { makePlace, type Place } from "./support.ts";
 
@@ -20,7 +20,7 @@ it("an MCP server carries the markers of the outer and of the inner run", async 
   const hooks = await compileFake(place, { provider: "claude", script: { steps: [{ text: "x" }] } });
   const runId = randomUUID();
   const runOptions = { cwd: place.cwd, mcpServers: { tools: { command: "/bin/cat" } } };
-  const layout = await setUpRun({
+  const setUp = {
     plan: planOf(hooks),
     adapter: adapterFor("claude"),
     options: { hooks, prompt: "p", cwd: place.cwd, baseEnv: { ...place.env, BRIDLE_RUN_MARKER: "outer" } },
@@ -28,7 +28,8 @@ it("an MCP server carries the markers of the outer and of the inner run", async 
     runId,
     sessionId: randomUUID(),
     marker: runId,
-  });
+  };
+  const layout = await makeRun(setUp, await planRun(setUp));
   const [file] = layout.rendered.files.filter(({ content }) => content.includes('"tools"'));
   const text = await readFile(join(layout.runDirectory.path, file?.path ?? ""), "utf8");
   await layout.remove();
