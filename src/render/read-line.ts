@@ -21,11 +21,14 @@ export function unparsed(line: string): Extract<StreamEvent, { type: "unparsed" 
   return { type: "unparsed", text: startOf(line), bytes };
 }
 
+const encoder = new TextEncoder();
+/** One for all lines: each of its own would be 4 KiB that only the garbage collector gives back. */
+const scratch = Buffer.allocUnsafeSlow(UNPARSED_TEXT_BYTES);
+
 function startOf(line: string): string {
-  const start = Buffer.allocUnsafe(UNPARSED_TEXT_BYTES);
-  const { written } = new TextEncoder().encodeInto(line, start);
+  const { written } = encoder.encodeInto(line, scratch);
   // By way of bytes: a slice would keep the whole line in memory, and those that came with it.
-  return start.toString("utf8", 0, written);
+  return scratch.toString("utf8", 0, written);
 }
 
 /** A level takes at least two characters of the text. */
