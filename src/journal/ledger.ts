@@ -81,11 +81,6 @@ export function createLedger(scope: RunScope): Ledger {
       await (await ensureWatchdog()).add({ runId, marker, ...watched });
     });
 
-  let begun: Promise<BegunJournal> | undefined;
-  const begin = () => {
-    begun ??= beginRecord();
-    return begun;
-  };
   const beginRecord = async () => {
     const env = options.baseEnv ?? process.env;
     const parent = realPathOfPlanned(options.runDirParent ?? defaultParent(env));
@@ -112,10 +107,15 @@ export function createLedger(scope: RunScope): Ledger {
       exitChain: describeExitChain(plan, redactor),
     });
   };
+  let begun: Promise<BegunJournal> | undefined;
+  const beginOnce = () => {
+    begun ??= beginRecord();
+    return begun;
+  };
 
   return {
     begin() {
-      begin().catch(() => {}); // not unhandled: `admit` says it
+      beginOnce().catch(() => {}); // not unhandled: `admit` says it
     },
 
     async discard() {
@@ -127,7 +127,7 @@ export function createLedger(scope: RunScope): Ledger {
 
     async admit(isHeld) {
       await attempt("journal_unavailable", "the run would not be recovered", async () => {
-        opened = await (await begin()).name();
+        opened = await (await beginOnce()).name();
         isKept = true;
         if (isHeld) return;
         naming = opened.sync();

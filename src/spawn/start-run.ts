@@ -121,9 +121,9 @@ async function startNoted(plan: HookPlan, entered: Entered, given: SpawnOptions)
   scope.ender.isEnding = () => life.state.stopCause !== undefined || life.state.isInterruptAsked;
   scope.ender.end = (cause) =>
     life.send({ type: "end", cause: nameUnderWay(cause, scope.runtime.ledger.underWay()) });
+  /** Lines of the record, which are on the disk before the agent runs. */
+  const records: Promise<void>[] = [];
   try {
-    // Lines of the record, which are on the disk before the agent runs.
-    const records: Promise<void>[] = [];
     const layOut = async (planned: RunPlan): Promise<RunLayout> => {
       const made = await makeRun(setUp, planned);
       parts.layout = made;
@@ -231,6 +231,7 @@ async function startNoted(plan: HookPlan, entered: Entered, given: SpawnOptions)
     reach("prompt_handed_over", runId);
     return createRun(scope, started, life, queue);
   } catch (error) {
+    await Promise.allSettled(records); // the record's end comes behind them
     life.send({ type: "start_failed", settlement: settleFailedStart(scope, error) });
     await life.result;
     if (!(error instanceof AgentHooksRefused)) throw error;
