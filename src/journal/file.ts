@@ -106,8 +106,11 @@ function toOpenJournal(file: FileHandle, syncName: () => Promise<void>): OpenJou
   let closing: Promise<void> | undefined;
   let naming: Promise<void> | undefined;
   let written: Promise<void> = Promise.resolve();
+  /** Of the lines so far; the first one was on the disk before. */
+  let synced: Promise<void> | undefined = Promise.resolve();
   return {
     append(line) {
+      synced = undefined;
       // One after the other: what does not fit is taken back.
       const writing = written.then(() => writeLine(file, line));
       written = writing.catch(() => {}); // the next line is not to blame
@@ -116,7 +119,8 @@ function toOpenJournal(file: FileHandle, syncName: () => Promise<void>): OpenJou
     async sync() {
       // First the file: a disk that writes down its newest line writes down its name with it.
       await written;
-      await file.datasync();
+      synced ??= file.datasync();
+      await synced;
       naming ??= syncName();
       await naming;
     },

@@ -47,6 +47,40 @@ const names = () => readdirSync(journalsOf(place));
 const read = async () => (await readJournal(journalPath(stateDirOf(place), "r1")))?.record;
 const diskFull = () => Object.assign(new Error("ENOSPC: no space left on device, write"), { code: "ENOSPC" });
 
+describe("an open record", () => {
+  const open = async () => (await beginJournal(stateDirOf(place), "r1", admittedLine(place, "r1"))).name();
+  const line = { type: "exit_started", at: new Date().toISOString(), by: "supervisor" } as const;
+
+  test("brings its lines to the disk when it is asked to, once, and not those that are there", async () => {
+    const journal = await open();
+    const datasync = vi.spyOn(handles, "datasync");
+    await journal.sync();
+    expect(datasync).toHaveBeenCalledTimes(0);
+    await journal.append(line);
+    await Promise.all([journal.sync(), journal.sync()]);
+    expect(datasync).toHaveBeenCalledTimes(1);
+    await journal.close();
+    expect(await read()).toMatchObject({ isExitStarted: true });
+    expect(names()).toEqual(["r1.jsonl"]);
+  });
+
+  test("tells everybody who asked that the disk did not take it", async () => {
+    const journal = await open();
+    vi.spyOn(handles, "datasync").mockRejectedValueOnce(diskFull());
+    await journal.append(line);
+    for (const asked of await Promise.allSettled([journal.sync(), journal.sync()]))
+      expect(asked).toMatchObject({ status: "rejected", reason: { code: "ENOSPC" } });
+    await journal.close();
+  });
+
+  test("that is discarded before it has its name leaves nothing", async () => {
+    const begun = await beginJournal(stateDirOf(place), "r1", admittedLine(place, "r1"));
+    expect(names()).toEqual([`r1.${ownerName()}.new`]);
+    await begun.discard();
+    expect(names()).toEqual([]);
+  });
+});
+
 describe("a new record", () => {
   test("is the only file, and readable", async () => {
     await create();
