@@ -169,3 +169,23 @@ test("a shim that was replaced while the agent was held: it never ran", async ()
   expect([hasRun, seen.exits]).toEqual([false, ["refused"]]);
   expect(livingIn(place)).toEqual([]);
 });
+
+test("of many starts at once not all are held, and all are started, once", async () => {
+  const held = new Set<string>();
+  const released: string[] = [];
+  listenToSteps((step, runId) => {
+    if (step === "held") held.add(runId);
+    if (step === "released") released.push(runId);
+  });
+  const script = { steps: [{ text: "done" }] };
+  const plays = await Promise.all(
+    Array.from({ length: 8 }, () => fakes.play(place, { provider: "claude", script })),
+  );
+  expect(plays.map(({ result }) => result.outcome)).toEqual(plays.map(() => "success"));
+  expect(new Set(released).size).toBe(8);
+  expect(released).toHaveLength(8);
+  expect(held.size).toBeLessThan(8);
+  // The crowd is gone.
+  await fakes.play(place, { provider: "claude", script });
+  expect(held.has(released.at(-1) ?? "")).toBe(missing === undefined);
+});
