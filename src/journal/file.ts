@@ -36,7 +36,7 @@ export interface OpenJournal {
   sync(): Promise<void>;
   /** In the order of calls; resolves when the line is written, and not yet on the disk. */
   append(line: JournalLine): Promise<void>;
-  /** May be called again. */
+  /** Lets go of it when its name is on the disk. May be called again. */
   close(): Promise<void>;
 }
 
@@ -125,7 +125,8 @@ function toOpenJournal(file: FileHandle, syncName: () => Promise<void>): OpenJou
       await naming;
     },
     close() {
-      closing ??= file.close();
+      naming ??= syncName();
+      closing ??= naming.finally(() => file.close());
       return closing;
     },
   };

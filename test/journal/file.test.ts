@@ -73,6 +73,11 @@ describe("an open record", () => {
     await journal.close();
   });
 
+  test("that is closed at once has its name alone", async () => {
+    await (await open()).close();
+    expect(names()).toEqual(["r1.jsonl"]);
+  });
+
   test("that is discarded before it has its name leaves nothing", async () => {
     const begun = await beginJournal(stateDirOf(place), "r1", admittedLine(place, "r1"));
     expect(names()).toEqual([`r1.${ownerName()}.new`]);

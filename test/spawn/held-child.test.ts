@@ -12,6 +12,7 @@ import { holdChild } from "../../src/spawn/child.ts";
 import { type NamespaceRecipe, probePidNamespace } from "../../src/spawn/namespace-recipe.ts";
 import { endTree, handsOfHeld } from "../../src/spawn/stop.ts";
 import { FAKE_PROVIDER_MARK } from "../../src/trust/native-binary.ts";
+import { expectNothingLeft } from "../journal/support.ts";
 import * as fakes from "../testkit/support.ts";
 import { waitUntil } from "../watchdog/support.ts";
 import { livingIn } from "./escape-support.ts";
@@ -154,6 +155,19 @@ test.each(["auto", "sweep"] as const)(
     expect([hasRun, seen.exits]).toEqual([false, ["refused"]]);
     expect(livingIn(place)).toEqual([]);
     expect(await leftovers(place)).toEqual([]);
+  },
+);
+
+test.each(["before_prompt", "held"] as const)(
+  "a working directory that is gone at %s: nothing is left",
+  async (step) => {
+    const { error, seen, hasRun } = await start({ [step]: () => rmSync(place.cwd, { recursive: true }) });
+    // Another one may be gone before the agent has said that it works there.
+    if (step === "before_prompt")
+      expect(String(error)).toContain(`the working directory ${place.cwd} is missing`);
+    if (step === "before_prompt") expect([hasRun, seen.exits]).toEqual([false, ["failed"]]);
+    else expect(seen.exits).toHaveLength(1);
+    await expectNothingLeft(place);
   },
 );
 
