@@ -1,4 +1,5 @@
-// `npm run test:scale`: workers of a queue that are killed, stopped and stalled, on a real Redis. Needs redis-server on PATH.
+// `npm run test:scale`: workers of a queue that are killed, stopped and stalled, on a real Redis, and the real CLIs as their agents. Needs redis-server
+// on PATH, and the CLIs of `npm ci --prefix conformance`.
 
 import { defineConfig } from "vitest/config";
 import config from "./vitest.config.ts";
