@@ -115,9 +115,10 @@ export async function createAgentQueue(options: AgentQueueOptions): Promise<Agen
   let flows: InstanceType<typeof FlowProducer> | undefined;
 
   const report = async (jobId: string): Promise<JobReport> => {
+    // First the state: what a job was when it was read must not be told of one that has ended since, without its outcome.
+    const state = await queue.getJobState(jobId);
     const job: Job | undefined = await queue.getJob(jobId);
     if (job === undefined) return { jobId, state: "unknown" };
-    const state = await job.getState();
     const progress = isProgress(job.progress) ? job.progress : undefined;
     const outcome = (job.returnvalue as JobOutcome | null) ?? progress?.outcome;
     return {

@@ -3,7 +3,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import { type AgentQueue, createAgentQueue, declarationDigest } from "../../src/bullmq/index.ts";
 import type { FakeScript } from "../../src/testkit/index.ts";
 import { waitUntil } from "../watchdog/support.ts";
@@ -324,6 +324,26 @@ describe("refuses before anything is put in", () => {
       issues: [{ code: "handler_type_unsupported", path: "declaration: PreToolUse[0].hooks[0]" }],
     });
   });
+});
+
+test("a job that ends while it is looked at is not told as ended without its reason", async () => {
+  const { Queue } = await import("bullmq");
+  const jobId = await queue.add(scene.job({ declaration: declarationDigest(scene.declaration) }));
+  const getJob = Queue.prototype.getJob;
+  // As it was before it ended.
+  const looking = vi.spyOn(Queue.prototype, "getJob").mockImplementationOnce(async function (
+    this: typeof Queue.prototype,
+    id,
+  ) {
+    const job = await getJob.call(this, id);
+    await start();
+    await waitUntil(async () => (await this.getJobState(id)) === "failed", "the end of the job");
+    return job;
+  });
+  const { state, failedReason } = await wait(jobId);
+  expect(looking).toHaveBeenCalled();
+  looking.mockRestore();
+  expect([state, failedReason]).toEqual(["failed", expect.stringContaining("declaration_refused")]);
 });
 
 describe("a worker refuses, and starts nothing,", () => {
